@@ -1,0 +1,45 @@
+// The knobs of a kernel, their legal values, and why a config is illegal.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/ir/ir.h"
+#include "compiler/target/target.h"
+#include "runtime/base/config.h"
+
+namespace kaon::compiler {
+
+struct Knob {
+  std::string name;                   // "block.m", "reduce.N", "num_warps"
+  std::vector<std::string> choices;   // canonical order; the search space
+  std::string default_value;
+  std::string help;                   // one line for --list-knobs
+};
+
+class ConfigSpace {
+ public:
+  /// `logical` must outlive the space.
+  ConfigSpace(const Kernel& logical, const Target& target);
+  const std::vector<Knob>& knobs() const { return knobs_; }
+  const Knob* find(const std::string& name) const;
+  /// Every knob at its default.
+  Config default_config() const;
+  /// The config that accepts every legal call (no guards beyond what any call satisfies).
+  Config generic_config() const;
+  /// `config` with defaults filled in, irrelevant knobs dropped: equal code has equal text.
+  Config normalize(const Config& config) const;
+  /// Empty when legal, else the reason in words and numbers. Cheap: looks at knobs, not at compiled code.
+  std::string why_illegal(const Config& config) const;
+  /// Number of points before legality, saturating.
+  uint64_t size() const;
+  /// Every legal normalised config, in canonical order, duplicates removed; stops after `limit`.
+  std::vector<Config> enumerate(size_t limit) const;
+
+ private:
+  const Kernel& logical_;
+  Target target_;
+  std::vector<Knob> knobs_;
+};
+
+}  // namespace kaon::compiler

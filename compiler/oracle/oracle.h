@@ -1,0 +1,64 @@
+// The oracle: logical IR interpreted in float64 with a running error bound per element, and the judgement of a result.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/ir.h"
+#include "runtime/base/status.h"
+
+namespace kaon::compiler {
+
+/// A tensor in host memory. `data` points at the element of index 0 on every axis; strides are in elements.
+struct HostTensor {
+  DType dtype = DType::kF32;
+  void* data = nullptr;
+  std::vector<int64_t> sizes;
+  std::vector<int64_t> strides;
+};
+
+/// One element that the sampled programs wrote.
+struct OracleElement {
+  int64_t offset = 0;   // in elements from HostTensor::data
+  double value = 0;     // before the last rounding to the tensor's type
+  double bound = 0;     // |result - value| <= bound must hold for the result before its last rounding
+};
+
+struct OracleOptions {
+  int64_t max_programs = 0;  // 0: all; else a seeded sample, always with the first and the last
+  uint64_t seed = 1;
+};
+
+/// What the interpreted programs wrote to each output, in signature.tensors order (empty for inputs); sorted by offset.
+struct OracleResult {
+  std::vector<std::vector<OracleElement>> outputs;
+  int64_t programs_run = 0;
+  int64_t programs_total = 0;
+};
+
+/// Interprets `logical` on `tensors` (in signature order; outputs are only read for their shape) and `scalars` (bits as in slots).
+/// kInvalidArgument when extents do not fit the signature.
+Result<OracleResult> interpret(const Kernel& logical, const std::vector<HostTensor>& tensors,
+                               const std::vector<int64_t>& scalars, const OracleOptions& options);
+
+struct Mismatch {
+  int tensor = 0;
+  int64_t offset = 0;
+  double expected = 0, got = 0, bound = 0;
+};
+
+struct Judgement {
+  int64_t compared = 0;
+  int64_t wrong = 0;
+  double worst_ratio = 0;          // max of |got - expected| / allowed
+  std::vector<Mismatch> examples;  // at most 8
+  bool passed() const { return wrong == 0; }
+  std::string to_string() const;
+};
+
+/// Compares outputs with the oracle: a value passes if it equals some rounding to the tensor's dtype of a value within
+/// the bound. NaN matches NaN, infinities match by sign; overflow to infinity passes where the bound reaches it.
+Judgement judge(const Kernel& logical, const OracleResult& expected, const std::vector<HostTensor>& tensors);
+
+}  // namespace kaon::compiler

@@ -1,0 +1,12 @@
+# kaon_unit_test(NAME LINKS target... ): builds tests/unit/<folder>/NAME.cpp next to the calling list and registers it
+# under the label of that folder's kind.
+find_package(GTest REQUIRED)
+include(GoogleTest)
+
+function(kaon_unit_test name)
+  cmake_parse_arguments(ARG "" "" "LINKS;SOURCES" ${ARGN})
+  add_executable(${name} ${name}.cpp ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE kaon_flags ${ARG_LINKS} GTest::gtest GTest::gmock GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 300)
+endfunction()

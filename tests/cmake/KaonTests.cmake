@@ -3,10 +3,14 @@
 find_package(GTest REQUIRED)
 include(GoogleTest)
 
+# What the sanitizer builds build: every unit test and nothing else.
+add_custom_target(unit_tests)
+
 function(kaon_unit_test name)
   cmake_parse_arguments(ARG "" "" "LINKS;SOURCES" ${ARGN})
   add_executable(${name} ${name}.cpp ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE kaon_flags ${ARG_LINKS} GTest::gtest GTest::gmock GTest::gtest_main)
+  add_dependencies(unit_tests ${name})
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 300)
 endfunction()

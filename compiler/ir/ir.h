@@ -31,17 +31,21 @@
 //   cast a                                 same axes, other dtype
 //   expand_dims {dim} a                    a unit axis at position dim
 //   squeeze {dim} a                        drops the unit axis at position dim
-//   broadcast a                            unit axes become the result's axes; ranks are equal
+//   broadcast a                            unit axes become the result's axes; ranks are equal. A static axis of partial
+//                                          results may become the axis it came from: each thread spreads its own
 //   permute {perm} a                       result axis i is operand axis perm[i]
 //   load {tensor, index, [vector, edge, evict]} operands...     see Indexer
 //   store {tensor, index, [vector, edge, evict]} value operands...
 //   reduce {fn, dims, keepdim} a           fn = sum prod max min; dims are positions; keepdim leaves unit axes
 //   tile {axes} inits... : region(args...) loop nest over tile axes; yields become args and results
 //   grid {axes} : region()                 one program per point of the axes' tiles, last axis fastest
-//   loop {axis} inits... : region(args...) device loop over one tile axis
+//   loop {axis, [extra]} inits... : region(args...) device loop over one tile axis, by its block, while its begin is
+//                                          below the axis's end + extra (0; a shifted window needs vector - 1 more)
 //   if c : then, else                      scalar bool c; yields give results
 //   convert a                              same type, other layout
-//   reduce_thread {fn, dims} a             folds the register digits of dims
+//   reduce_thread {fn, dims} a             folds the register digits of dims, missing lanes as fn's identity; a dim whose
+//                                          lane or warp digits are left becomes a static axis of partial results, no
+//                                          lane of which is missing, else a unit axis
 //   reduce_lanes {fn, dims} a              folds the lane digits of dims by butterfly shuffles; result in every lane
 //   shared_store {buffer} a                one owner of each element writes it to the buffer, row-major by position
 //   shared_load {buffer}                   reads a tile of the result's type and layout

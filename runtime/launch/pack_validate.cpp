@@ -1,0 +1,178 @@
+// The rules that a pack's records keep, so that the launch path can rely on them without checks.
+#include <algorithm>
+
+#include "runtime/launch/pack_format.h"
+
+namespace kaon {
+namespace {
+
+// Beyond any hardware: larger numbers are damage, not configuration.
+constexpr uint32_t kMaxThreads = 1024;
+constexpr uint32_t kMaxSharedBytes = 1u << 20;
+constexpr uint32_t kMaxCluster = 64;
+
+Status corrupt(const std::string& what) { return {Code::kCorrupt, what}; }
+std::string str(int64_t value) { return std::to_string(value); }
+
+Status within(const std::string& place, Status status) {
+  if (status.is_ok()) return status;
+  return {status.code(), place + ": " + status.message()};
+}
+
+// Extents and requires may read dims and scalars only: pointers and strides are not known when they are checked.
+Status validate_shape_expr(const Signature& signature, const Expr& expr) {
+  KAON_RETURN_IF_ERROR(validate(expr.view(), signature.num_slots()));
+  for (const ExprStep& step : expr.steps()) {
+    if (step.op != ExprOp::kSlot) continue;
+    bool is_dim = step.operand >= signature.dim_slot(0) &&
+                  step.operand < signature.dim_slot(static_cast<int>(signature.dims.size()));
+    if (!is_dim && step.operand < signature.scalar_slot(0)) {
+      return corrupt("reads slot " + str(step.operand) + ", which is neither a dim nor a scalar");
+    }
+  }
+  return Status::ok();
+}
+
+bool is_bare_dim(const Expr& expr, int slot) {
+  return expr.steps().size() == 1 && expr.steps()[0].op == ExprOp::kSlot && expr.steps()[0].operand == slot;
+}
+
+Status validate_tensor(const Signature& signature, const TensorParam& tensor) {
+  if (tensor.name.empty()) return corrupt("has no name");
+  if (tensor.extents.size() > kMaxRank) {
+    return corrupt("has rank " + str(static_cast<int64_t>(tensor.extents.size())) + ", at most " + str(kMaxRank));
+  }
+  for (const Expr& extent : tensor.extents) {
+    KAON_RETURN_IF_ERROR(within("extent", validate_shape_expr(signature, extent)));
+  }
+  if (!tensor.aliases.empty()) {
+    int input = signature.find_tensor(tensor.aliases);
+    if (!tensor.is_output || input < 0 || signature.tensors[input].is_output) {
+      return corrupt("aliases " + tensor.aliases + ", expected an output that aliases an input");
+    }
+  }
+  if (tensor.is_zeroed && !tensor.is_output) return corrupt("is cleared although it is an input");
+  return Status::ok();
+}
+
+Status validate_signature(const Signature& signature) {
+  if (signature.tensors.size() > kMaxTensors) {
+    return corrupt("has " + str(signature.num_tensors()) + " tensors, at most " + str(kMaxTensors));
+  }
+  size_t axes = 0;
+  for (const TensorParam& tensor : signature.tensors) axes += tensor.extents.size();
+  if (signature.tensors.size() + signature.dims.size() + axes + signature.scalars.size() > kMaxSlots) {
+    return corrupt("needs more than " + str(kMaxSlots) + " slots");
+  }
+  for (const TensorParam& tensor : signature.tensors) {
+    KAON_RETURN_IF_ERROR(within("tensor " + tensor.name, validate_tensor(signature, tensor)));
+  }
+  for (size_t i = 0; i < signature.dims.size(); ++i) {
+    int slot = signature.dim_slot(static_cast<int>(i));
+    bool is_bound = false;
+    for (const TensorParam& tensor : signature.tensors) {
+      for (const Expr& extent : tensor.extents) is_bound = is_bound || is_bare_dim(extent, slot);
+    }
+    if (!is_bound) return corrupt("dim " + signature.dims[i] + " is not by itself the extent of any axis");
+  }
+  for (const Require& require : signature.requires_) {
+    KAON_RETURN_IF_ERROR(within("require " + require.text, validate_shape_expr(signature, require.condition)));
+  }
+  return Status::ok();
+}
+
+Status validate_guard(const Signature& signature, const Guard& guard) {
+  int limit = guard.kind == GuardKind::kSpanAtMost ? signature.num_tensors() : signature.num_slots();
+  if (guard.slot >= limit || (guard.kind == GuardKind::kCongruent && guard.other >= limit)) {
+    return corrupt("guard reads slot " + str(std::max(guard.slot, guard.other)) + ", expected one below " + str(limit));
+  }
+  if ((guard.kind == GuardKind::kDivisible || guard.kind == GuardKind::kCongruent) && guard.value <= 0) {
+    return corrupt("guard divides by " + str(guard.value));
+  }
+  return Status::ok();
+}
+
+Status validate_plan(const Signature& signature, const LaunchPlan& plan) {
+  int kernels = 0;
+  for (const LaunchStep& step : plan.steps) {
+    if (step.kind == StepKind::kKernel) {
+      ++kernels;
+    } else if (step.tensor >= signature.num_tensors() || !signature.tensors[step.tensor].is_output) {
+      return corrupt("clears tensor " + str(step.tensor) + ", which is no output");
+    }
+  }
+  if (kernels != 1) return corrupt("launches " + str(kernels) + " kernels, expected 1");
+  if (plan.threads == 0 || plan.threads > kMaxThreads || plan.threads % 32 != 0) {
+    return corrupt("has " + str(plan.threads) + " threads, expected a multiple of 32 up to " + str(kMaxThreads));
+  }
+  if (plan.shared_bytes > kMaxSharedBytes) return corrupt("needs " + str(plan.shared_bytes) + " bytes of shared memory");
+  if (plan.cluster == 0 || plan.cluster > kMaxCluster) return corrupt("has cluster " + str(plan.cluster));
+  return within("programs", validate(plan.programs.view(), signature.num_slots()));
+}
+
+Status validate_variant(const PackTable& table, const PackVariant& variant, size_t num_images) {
+  if (variant.info.symbol.empty()) return corrupt("has no symbol");
+  if (variant.fingerprint != variant.info.config.fingerprint()) return corrupt("fingerprint does not match its config");
+  for (const Guard& guard : variant.info.guards) KAON_RETURN_IF_ERROR(validate_guard(table.signature, guard));
+  KAON_RETURN_IF_ERROR(within("launch plan", validate_plan(table.signature, variant.info.plan)));
+  if (variant.images.empty()) return corrupt("has no image");
+  for (const ImageRef& ref : variant.images) {
+    if (ref.image >= num_images) {
+      return corrupt("names image " + str(ref.image) + " of " + str(static_cast<int64_t>(num_images)));
+    }
+  }
+  return Status::ok();
+}
+
+Status validate_coverage(const PackTable& table) {
+  size_t dims = table.signature.dims.size();
+  if (table.ranges.size() != dims) {
+    return corrupt("has " + str(static_cast<int64_t>(table.ranges.size())) + " dim ranges for " +
+                   str(static_cast<int64_t>(dims)) + " dims");
+  }
+  for (const std::vector<int64_t>& shape : table.shapes) {
+    if (shape.size() != dims) {
+      return corrupt("has a measured shape of " + str(static_cast<int64_t>(shape.size())) + " dims, expected " +
+                     str(static_cast<int64_t>(dims)));
+    }
+  }
+  return Status::ok();
+}
+
+Status validate_table(const PackRecords& records, const PackTable& table, size_t num_images) {
+  if (table.signature.kernel != records.kernel) return corrupt("signature is of kernel " + table.signature.kernel);
+  KAON_RETURN_IF_ERROR(within("signature", validate_signature(table.signature)));
+  if (table.dtype_key != table.signature.dtype_key()) {
+    return corrupt("dtype key is " + table.dtype_key + ", its signature says " + table.signature.dtype_key());
+  }
+  if (table.variants.size() > 0xffff) return corrupt("has too many variants");
+  for (size_t i = 0; i < table.variants.size(); ++i) {
+    KAON_RETURN_IF_ERROR(within("variant " + std::to_string(i), validate_variant(table, table.variants[i], num_images)));
+  }
+  KAON_RETURN_IF_ERROR(
+      validate(table.tree, table.signature.num_slots(), static_cast<int>(table.variants.size())));
+  if (table.tree.leaves[0].back() != table.generic_variant) {
+    return corrupt("leaves end in variant " + str(table.tree.leaves[0].back()) + ", the generic one is " +
+                   str(table.generic_variant));
+  }
+  if (!table.variants[table.generic_variant].info.guards.empty()) return corrupt("the generic variant has guards");
+  return validate_coverage(table);
+}
+
+}  // namespace
+
+Status validate(const PackRecords& records, size_t num_images) {
+  if (records.kernel.empty()) return corrupt("names no kernel");
+  if (records.hardware.empty()) return corrupt("names no hardware");
+  if (records.tables.empty()) return corrupt("has no tables");
+  for (size_t i = 0; i < records.tables.size(); ++i) {
+    const PackTable& table = records.tables[i];
+    KAON_RETURN_IF_ERROR(within("table '" + table.dtype_key + "'", validate_table(records, table, num_images)));
+    for (size_t j = 0; j < i; ++j) {
+      if (records.tables[j].dtype_key == table.dtype_key) return corrupt("has two tables '" + table.dtype_key + "'");
+    }
+  }
+  return Status::ok();
+}
+
+}  // namespace kaon

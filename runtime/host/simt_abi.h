@@ -13,6 +13,8 @@ extern "C" {
 #endif
 
 #define KAON_SIMT_ABI_VERSION 1
+/* A uint64_t that an image may export: the version that it was made for. Without it: version 1. */
+#define KAON_SIMT_ABI_SYMBOL "kaon_simt_abi_version"
 
 struct KaonSimtThread;
 

@@ -170,7 +170,8 @@ class Rules {
     const std::string to = type_text(kernel_, wanted);
     if (wanted.rank() != type(0).rank()) return bug("ranks differ, " + text(0) + " to " + to);
     for (size_t i = 0; i < wanted.axes.size(); ++i) {
-      if (type(0).axes[i] != kUnitAxis && type(0).axes[i] != wanted.axes[i]) {
+      const bool spreads_partials = kernel_.stage != Stage::kLogical && is_static(type(0), i);
+      if (type(0).axes[i] != kUnitAxis && type(0).axes[i] != wanted.axes[i] && !spreads_partials) {
         return bug("dim " + std::to_string(i) + " of " + text(0) + " is no unit axis and cannot become that of " + to);
       }
     }
@@ -208,15 +209,19 @@ class Rules {
       }
       folded[static_cast<size_t>(dim)] = true;
     }
-    // The steps of a reduction work on layouts and leave the axes of the type in place, folded to unit axes.
-    const bool keep = op_.kind != OpKind::kReduce || op_.int_attr("keepdim") != 0;
+    // A step of a reduction folds a dim to a unit axis, or to the static axis of the partial results that are left.
+    const bool is_step = op_.kind != OpKind::kReduce;
+    const bool keep = is_step || op_.int_attr("keepdim") != 0;
     Type result{type(0).dtype, {}};
     for (size_t i = 0; i < folded.size(); ++i) {
       if (!folded[i]) result.axes.push_back(type(0).axes[i]);
-      if (folded[i] && keep) result.axes.push_back(kUnitAxis);
+      if (folded[i] && keep) result.axes.push_back(is_step && is_static(declared_, i) ? declared_.axes[i] : kUnitAxis);
     }
-    if (op_.kind != OpKind::kReduce && declared_ == type(0)) return declared_;
     return result;
+  }
+
+  bool is_static(const Type& type, size_t dim) const {
+    return dim < type.axes.size() && type.axes[dim] >= 0 && kernel_.axis(type.axes[dim]).kind == AxisKind::kStatic;
   }
 
   Result<Type> buffer_op(const Type& result) const {

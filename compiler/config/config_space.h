@@ -1,9 +1,11 @@
 // The knobs of a kernel, their legal values, and why a config is illegal.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
+#include "compiler/config/axis_sets.h"
 #include "compiler/ir/ir.h"
 #include "compiler/target/target.h"
 #include "runtime/base/config.h"
@@ -37,9 +39,18 @@ class ConfigSpace {
   std::vector<Config> enumerate(size_t limit) const;
 
  private:
+  std::string why_illegal_choice(const Config& config) const;
+  std::string why_illegal_row(const Config& config, const Axis& axis, int64_t capacity) const;
+  std::string why_illegal_tile(const Config& config) const;
+  Config completed(const Config& config) const;
+  void drop_neutral(Config* config) const;
+  void extend(size_t knob, Config* partial, size_t limit, std::set<Config>* seen, std::vector<Config>* out) const;
+
   const Kernel& logical_;
   Target target_;
+  std::vector<AxisSet> sets_;
   std::vector<Knob> knobs_;
+  size_t num_shape_knobs_ = 0;  // the first knobs: those that decide tiles and threads
 };
 
 }  // namespace kaon::compiler

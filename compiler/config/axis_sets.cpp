@@ -1,0 +1,173 @@
+// Collecting the axes of values and accesses, and reading extents as linear forms.
+#include "compiler/config/axis_sets.h"
+
+#include <algorithm>
+#include <map>
+
+#include "compiler/ir/walk.h"
+
+namespace kaon::compiler {
+
+namespace {
+
+std::vector<AxisId> real_axes(const std::vector<AxisId>& axes) {
+  std::vector<AxisId> out;
+  for (const AxisId axis : axes) {
+    if (axis != kUnitAxis) out.push_back(axis);
+  }
+  return out;
+}
+
+bool contains_all(const std::vector<AxisId>& outer, const std::vector<AxisId>& inner) {
+  return std::all_of(inner.begin(), inner.end(), [&](AxisId axis) {
+    return std::find(outer.begin(), outer.end(), axis) != outer.end();
+  });
+}
+
+/// The axis that walks the last dimension of an access by its coordinates, or kUnitAxis.
+AxisId contiguous_axis(const Op& op) {
+  const auto& index = op.index_attr("index");
+  if (index.empty() || index.back().kind != Indexer::Kind::kAxis) return kUnitAxis;
+  return index.back().axis;
+}
+
+std::vector<AxisId> access_axes(const Kernel& kernel, const Op& op) {
+  const ValueId tile = op.kind == OpKind::kStore ? op.operands[0] : op.result();
+  return real_axes(kernel.type(tile).axes);
+}
+
+/// Chooses the inner axis by vote: accesses of whole tiles of the set first, then any.
+void choose_inner(const Kernel& kernel, AxisSet* set) {
+  std::map<AxisId, int64_t> votes;
+  walk(kernel.body, [&](const Op& op, const ConstOpPlace&) {
+    if (op.kind != OpKind::kLoad && op.kind != OpKind::kStore) return;
+    const std::vector<AxisId> axes = access_axes(kernel, op);
+    const AxisId axis = contiguous_axis(op);
+    if (axis == kUnitAxis || !contains_all(set->axes, axes)) return;
+    votes[axis] += axes.size() == set->axes.size() ? 1000 : 1;
+  });
+  set->inner = set->axes.back();
+  int64_t best = 0;
+  for (auto axis = set->axes.rbegin(); axis != set->axes.rend(); ++axis) {
+    const auto found = votes.find(*axis);
+    if (found != votes.end() && found->second > best) {
+      best = found->second;
+      set->inner = *axis;
+    }
+  }
+}
+
+void measure_elements(const Kernel& kernel, AxisSet* set) {
+  walk(kernel.body, [&](const Op& op, const ConstOpPlace&) {
+    for (const ValueId result : op.results) {
+      if (!contains_all(real_axes(kernel.type(result).axes), set->axes)) continue;
+      set->widest_bytes = std::max(set->widest_bytes, static_cast<uint32_t>(dtype_bytes(kernel.type(result).dtype)));
+    }
+    if (op.kind != OpKind::kLoad && op.kind != OpKind::kStore) return;
+    if (contiguous_axis(op) != set->inner || !contains_all(set->axes, access_axes(kernel, op))) return;
+    const auto& tensor = kernel.signature.tensors[static_cast<size_t>(op.int_attr("tensor"))];
+    const auto bytes = static_cast<uint32_t>(dtype_bytes(tensor.dtype));
+    set->narrowest_bytes = set->narrowest_bytes == 0 ? bytes : std::min(set->narrowest_bytes, bytes);
+  });
+}
+
+}  // namespace
+
+std::vector<AxisSet> find_axis_sets(const Kernel& kernel) {
+  std::vector<std::vector<AxisId>> found;
+  auto add = [&](ValueId value) {
+    std::vector<AxisId> axes = real_axes(kernel.type(value).axes);
+    if (axes.empty()) return;
+    for (const auto& other : found) {
+      if (contains_all(other, axes)) return;
+    }
+    found.erase(std::remove_if(found.begin(), found.end(), [&](const auto& other) { return contains_all(axes, other); }),
+                found.end());
+    found.push_back(std::move(axes));
+  };
+  walk(kernel.body, [&](const Op& op, const ConstOpPlace&) {
+    std::for_each(op.results.begin(), op.results.end(), add);
+    for (const Region& region : op.regions) std::for_each(region.args.begin(), region.args.end(), add);
+  });
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });
+  std::vector<AxisSet> sets;
+  for (auto& axes : found) {
+    AxisSet set;
+    set.axes = std::move(axes);
+    choose_inner(kernel, &set);
+    measure_elements(kernel, &set);
+    sets.push_back(std::move(set));
+  }
+  return sets;
+}
+
+int home_set(const std::vector<AxisSet>& sets, const std::vector<AxisId>& axes) {
+  const std::vector<AxisId> real = real_axes(axes);
+  if (real.empty()) return -1;
+  for (size_t i = 0; i < sets.size(); ++i) {
+    if (contains_all(sets[i].axes, real)) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+namespace {
+
+/// Adds or subtracts two forms; nothing when they read different slots or the sum falls with its slot.
+std::optional<LinearExpr> add_forms(const LinearExpr& a, const LinearExpr& b, int64_t sign) {
+  if (!a.is_constant() && !b.is_constant() && a.slot != b.slot) return std::nullopt;
+  LinearExpr out{a.is_constant() ? b.slot : a.slot, a.scale + sign * b.scale, a.offset + sign * b.offset};
+  if (out.scale < 0) return std::nullopt;
+  if (out.scale == 0) out.slot = -1;
+  return out;
+}
+
+std::optional<LinearExpr> multiply_forms(const LinearExpr& a, const LinearExpr& b) {
+  const LinearExpr& form = a.is_constant() ? b : a;
+  const LinearExpr& factor = a.is_constant() ? a : b;
+  if (!factor.is_constant()) return std::nullopt;
+  if (factor.offset < 0 && !form.is_constant()) return std::nullopt;
+  if (factor.offset == 0) return LinearExpr{};
+  return LinearExpr{form.slot, form.scale * factor.offset, form.offset * factor.offset};
+}
+
+}  // namespace
+
+std::optional<LinearExpr> linear_form(const Expr& expr) {
+  int64_t constant = 0;
+  if (expr.is_constant(&constant)) return LinearExpr{-1, 0, constant};
+  std::vector<LinearExpr> stack;
+  for (const ExprStep& step : expr.steps()) {
+    if (step.op == ExprOp::kConst) {
+      stack.push_back({-1, 0, step.operand});
+      continue;
+    }
+    if (step.op == ExprOp::kSlot) {
+      stack.push_back({static_cast<int>(step.operand), 1, 0});
+      continue;
+    }
+    if (stack.size() < 2) return std::nullopt;
+    const LinearExpr b = stack.back();
+    stack.pop_back();
+    const LinearExpr a = stack.back();
+    stack.pop_back();
+    std::optional<LinearExpr> result;
+    if (step.op == ExprOp::kAdd) result = add_forms(a, b, 1);
+    if (step.op == ExprOp::kSub) result = add_forms(a, b, -1);
+    if (step.op == ExprOp::kMul) result = multiply_forms(a, b);
+    if (!result) return std::nullopt;
+    stack.push_back(*result);
+  }
+  if (stack.size() != 1) return std::nullopt;
+  return stack.back();
+}
+
+int64_t static_extent(const Axis& axis) {
+  int64_t extent = 0;
+  if (axis.kind == AxisKind::kTile || axis.extent_value != kNoValue) return 0;
+  if (!axis.extent.is_constant(&extent) || extent < 1 || extent > kMaxStaticExtent) return 0;
+  return extent;
+}
+
+bool is_row_axis(const Axis& axis) { return axis.kind != AxisKind::kTile && static_extent(axis) == 0; }
+
+}  // namespace kaon::compiler

@@ -1,0 +1,147 @@
+// Deriving knobs from the axes, tensors and loops of a kernel.
+#include "compiler/config/knob_list.h"
+
+#include <algorithm>
+#include <set>
+
+#include "compiler/config/grid_nest.h"
+#include "compiler/ir/walk.h"
+
+namespace kaon::compiler {
+
+namespace {
+
+constexpr int64_t kDefaultWarps = 4;
+constexpr int64_t kMaxInnerTile = 16384;
+
+std::vector<std::string> texts(const std::vector<int64_t>& values) {
+  std::vector<std::string> out;
+  for (const int64_t value : values) out.push_back(std::to_string(value));
+  return out;
+}
+
+std::string call(const char* word, int64_t argument) {
+  return std::string(word) + "(" + std::to_string(argument) + ")";
+}
+
+bool is_inner(const std::vector<AxisSet>& sets, AxisId axis) {
+  return std::any_of(sets.begin(), sets.end(), [&](const AxisSet& set) { return set.inner == axis; });
+}
+
+Knob block_knob(const Axis& axis, bool inner, int64_t vec) {
+  Knob knob{"block." + axis.name, {}, "1", "coordinates of " + axis.name + " in one tile"};
+  if (!inner) {
+    knob.choices = texts({1, 2, 4, 8});
+    return knob;
+  }
+  for (int64_t block = 32 * vec; block <= kMaxInnerTile; block *= 2) knob.choices.push_back(std::to_string(block));
+  knob.default_value = std::to_string(32 * kDefaultWarps * vec);
+  return knob;
+}
+
+Knob row_axis_knob(const Axis& axis, bool inner) {
+  Knob knob{"reduce." + axis.name, {}, inner ? "resident(4)" : "chunk(1)",
+            "how a row of " + axis.name + " is walked: kept in registers, or chunk by chunk"};
+  if (axis.extent_value == kNoValue) {
+    for (const int64_t repetitions : {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16}) {
+      knob.choices.push_back(call("resident", repetitions));
+    }
+  } else if (inner) {
+    knob.default_value = call("chunk", 1024);
+  }
+  const std::vector<int64_t> chunks = inner ? std::vector<int64_t>{1024, 2048, 4096, 8192, 16384}
+                                            : std::vector<int64_t>{1, 8, 32};
+  for (const int64_t chunk : chunks) knob.choices.push_back(call("chunk", chunk));
+  return knob;
+}
+
+/// Tensors that some op reads or writes, in signature order.
+std::set<int64_t> accessed_tensors(const Kernel& kernel) {
+  std::set<int64_t> tensors;
+  walk(kernel.body, [&](const Op& op, const ConstOpPlace&) {
+    if (op.kind == OpKind::kLoad || op.kind == OpKind::kStore) tensors.insert(op.int_attr("tensor"));
+  });
+  return tensors;
+}
+
+void add_shape_knobs(const Kernel& kernel, const std::vector<AxisSet>& sets, std::vector<Knob>* knobs) {
+  const int64_t vec = widest_vector(sets);
+  std::set<AxisId> used;
+  for (const AxisSet& set : sets) used.insert(set.axes.begin(), set.axes.end());
+  for (const AxisId id : used) {
+    const Axis& axis = kernel.axis(id);
+    if (axis.kind == AxisKind::kTile && axis.fixed_block == 0) knobs->push_back(block_knob(axis, is_inner(sets, id), vec));
+  }
+  knobs->push_back({"num_warps", texts({1, 2, 4, 8, 16, 32}), std::to_string(kDefaultWarps), "warps of 32 threads in a block"});
+  knobs->push_back({"vec", {std::to_string(vec)}, std::to_string(vec), "contiguous elements of one thread"});
+  for (const AxisId id : used) {
+    if (is_row_axis(kernel.axis(id))) knobs->push_back(row_axis_knob(kernel.axis(id), is_inner(sets, id)));
+  }
+  for (const AxisId id : used) {
+    if (!is_inner(sets, id)) continue;
+    const std::string& name = kernel.axis(id).name;
+    knobs->push_back({"lanes." + name, {"auto"}, "auto", "threads along " + name});
+  }
+}
+
+void add_access_knobs(const Kernel& kernel, const std::vector<AxisSet>& sets, std::vector<Knob>* knobs) {
+  const int64_t vec = widest_vector(sets);
+  std::set<int> divided;
+  std::set<AxisId> inner;
+  for (const AxisSet& set : sets) inner.insert(set.inner);
+  for (const AxisId id : inner) {
+    const Axis& axis = kernel.axis(id);
+    if (!is_row_axis(axis) || vec == 1) continue;
+    knobs->push_back({"shift." + axis.name, {"0", "1"}, "0", "start rows of " + axis.name + " at an aligned address"});
+  }
+  for (const AxisId id : inner) {
+    const int dim = dim_of_axis(kernel, kernel.axis(id));
+    if (dim < 0 || vec == 1 || !divided.insert(dim).second) continue;
+    const std::string& name = kernel.signature.dims[static_cast<size_t>(dim)];
+    Knob knob{"div." + name, {std::to_string(vec)}, std::to_string(vec), "number that divides " + name};
+    // A row that does not divide is served by a shifted window; a tile has only its cut vectors.
+    if (!is_row_axis(kernel.axis(id))) knob.choices.push_back("1");
+    knobs->push_back(std::move(knob));
+  }
+  knobs->push_back({"index", {"32", "64"}, "64", "bits of offsets within a tensor"});
+  for (const int64_t tensor : accessed_tensors(kernel)) {
+    const std::string& name = kernel.signature.tensors[static_cast<size_t>(tensor)].name;
+    knobs->push_back({"evict." + name, {"default", "stream"}, "default", "how long caches should keep " + name});
+  }
+  const int64_t depth = static_cast<int64_t>(find_grid_nest(kernel).axes.size());
+  if (depth > 1) {
+    Knob knob{"grid.depth", {std::to_string(depth)}, std::to_string(depth), "tile axes that form the launch grid"};
+    for (int64_t d = depth - 1; d >= 1; --d) knob.choices.push_back(std::to_string(d));
+    knobs->push_back(std::move(knob));
+  }
+  knobs->push_back({"maxnreg", {"0"}, "0", "limit of registers per thread; 0 leaves it to the assembler"});
+}
+
+}  // namespace
+
+int64_t widest_vector(const std::vector<AxisSet>& sets) {
+  uint32_t narrowest = 0;
+  for (const AxisSet& set : sets) {
+    if (set.narrowest_bytes == 0) continue;
+    narrowest = narrowest == 0 ? set.narrowest_bytes : std::min(narrowest, set.narrowest_bytes);
+  }
+  return narrowest == 0 ? 1 : 16 / static_cast<int64_t>(narrowest);
+}
+
+int dim_of_axis(const Kernel& kernel, const Axis& axis) {
+  if (axis.extent_value != kNoValue) return -1;
+  const auto form = linear_form(axis.extent);
+  if (!form || form->is_constant() || form->scale != 1 || form->offset != 0) return -1;
+  const int dim = form->slot - kernel.signature.dim_slot(0);
+  return dim >= 0 && dim < static_cast<int>(kernel.signature.dims.size()) ? dim : -1;
+}
+
+KnobList list_knobs(const Kernel& kernel, const std::vector<AxisSet>& sets) {
+  KnobList list;
+  add_shape_knobs(kernel, sets, &list.knobs);
+  list.num_shape_knobs = list.knobs.size();
+  add_access_knobs(kernel, sets, &list.knobs);
+  return list;
+}
+
+}  // namespace kaon::compiler

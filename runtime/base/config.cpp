@@ -197,8 +197,8 @@ Result<Config> Config::from_text(std::string_view text) {
     std::string_view pair = text.substr(position, end - position);
     size_t equals = pair.find('=');
     if (equals == std::string_view::npos || equals == 0 || equals + 1 == pair.size()) {
-      return Status(Code::kInvalidArgument, "config: expected knob=value, got '" + std::string(pair) + "' at position " +
-                                                std::to_string(position));
+      return Status(Code::kInvalidArgument, "config: expected knob=value, got '" + std::string(pair) +
+                                                "' at position " + std::to_string(position));
     }
     std::string knob(pair.substr(0, equals));
     if (config.find(knob) != nullptr) {

@@ -38,7 +38,7 @@ struct LaunchDims {
 };
 
 /// All calls are thread-safe. Handles are opaque, never null on success, and stay valid for the life of the process.
-/// current_context(), launch() and zero() are on the path of every call: they do not allocate or lock when they succeed.
+/// current_context(), launch() and zero() are on the path of every call: they neither allocate nor lock on success.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -50,18 +50,24 @@ class Backend {
   virtual Result<DeviceFacts> device_facts(int device) = 0;
 
   /// The context in which a call on tensors of `device` runs now, as a non-zero key for caches of function handles.
-  /// kInvalidArgument when the calling thread's context belongs to another device.
   virtual Status current_context(int device, uint64_t* context) = 0;
+
+  /// Asked once per context and device, before anything is cached for them: kInvalidArgument when the calling thread's
+  /// context belongs to another device.
+  virtual Status check_context(int device) {
+    (void)device;
+    return Status::ok();
+  }
 
   /// Makes an image known to the process. `what` names it in messages: "softmax f16 sm_90".
   virtual Result<void*> load_image(const ImageBytes& image, const std::string& what) = 0;
 
-  /// The entry point `symbol`, fully loaded in the calling thread's context of `device` and allowed `shared_bytes` of
-  /// dynamic shared memory. kNotFound when the image has no such symbol.
+  /// The entry point `symbol`, fully loaded in the calling thread's context of `device` and allowed `shared_bytes`
+  /// of dynamic shared memory. kNotFound when the image has no such symbol.
   virtual Result<void*> load_function(void* image, const char* symbol, int device, uint32_t shared_bytes) = 0;
 
-  /// Runs `function` with the row of slots as its arguments, after earlier work on `stream`. The slots are copied before
-  /// it returns. Asynchronous on CUDA; done on return on host.
+  /// Runs `function` with the row of slots as its arguments, after earlier work on `stream`. The slots are copied
+  /// before it returns. Asynchronous on CUDA; done on return on host.
   virtual Status launch(void* function, const LaunchDims& dims, const int64_t* slots, int num_slots, void* stream) = 0;
 
   /// Clears `bytes` bytes, ordered like launch().

@@ -131,7 +131,9 @@ Status Pack::parse(const unsigned char* data, size_t bytes) {
 }
 
 Status Pack::parse_header(const unsigned char* data, size_t bytes, PackHeader* header) const {
-  if (bytes < sizeof *header) return corrupt("has " + str(bytes) + " bytes, the header alone takes " + str(sizeof *header));
+  if (bytes < sizeof *header) {
+    return corrupt("has " + str(bytes) + " bytes, the header alone takes " + str(sizeof *header));
+  }
   memcpy(header, data, sizeof *header);
   if (memcmp(header->magic, kPackMagic, sizeof kPackMagic) != 0) return corrupt("does not begin with KAONPACK");
   if (header->format_version != kPackFormatVersion) {

@@ -84,7 +84,8 @@ Status validate_signature(const Signature& signature) {
 Status validate_guard(const Signature& signature, const Guard& guard) {
   int limit = guard.kind == GuardKind::kSpanAtMost ? signature.num_tensors() : signature.num_slots();
   if (guard.slot >= limit || (guard.kind == GuardKind::kCongruent && guard.other >= limit)) {
-    return corrupt("guard reads slot " + str(std::max(guard.slot, guard.other)) + ", expected one below " + str(limit));
+    return corrupt("guard reads slot " + str(std::max(guard.slot, guard.other)) + ", expected one below " +
+                   str(limit));
   }
   if ((guard.kind == GuardKind::kDivisible || guard.kind == GuardKind::kCongruent) && guard.value <= 0) {
     return corrupt("guard divides by " + str(guard.value));
@@ -105,7 +106,9 @@ Status validate_plan(const Signature& signature, const LaunchPlan& plan) {
   if (plan.threads == 0 || plan.threads > kMaxThreads || plan.threads % 32 != 0) {
     return corrupt("has " + str(plan.threads) + " threads, expected a multiple of 32 up to " + str(kMaxThreads));
   }
-  if (plan.shared_bytes > kMaxSharedBytes) return corrupt("needs " + str(plan.shared_bytes) + " bytes of shared memory");
+  if (plan.shared_bytes > kMaxSharedBytes) {
+    return corrupt("needs " + str(plan.shared_bytes) + " bytes of shared memory");
+  }
   if (plan.cluster == 0 || plan.cluster > kMaxCluster) return corrupt("has cluster " + str(plan.cluster));
   return within("programs", validate(plan.programs.view(), signature.num_slots()));
 }
@@ -147,7 +150,8 @@ Status validate_table(const PackRecords& records, const PackTable& table, size_t
   }
   if (table.variants.size() > 0xffff) return corrupt("has too many variants");
   for (size_t i = 0; i < table.variants.size(); ++i) {
-    KAON_RETURN_IF_ERROR(within("variant " + std::to_string(i), validate_variant(table, table.variants[i], num_images)));
+    KAON_RETURN_IF_ERROR(
+        within("variant " + std::to_string(i), validate_variant(table, table.variants[i], num_images)));
   }
   KAON_RETURN_IF_ERROR(
       validate(table.tree, table.signature.num_slots(), static_cast<int>(table.variants.size())));

@@ -1,0 +1,83 @@
+// How the driver library is found and its functions are bound, and how its errors become statuses.
+#include "runtime/driver/driver.h"
+
+#include <cstdlib>
+#include <dlfcn.h>
+
+namespace kaon::cuda {
+namespace {
+
+constexpr int kMinDriverVersion = 12000;  // cuLibraryLoadData
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+Result<Driver> open_and_initialise() {
+  const char* override_path = getenv("KAON_CUDA_DRIVER");
+  std::string path = override_path != nullptr && *override_path != '\0' ? override_path : "libcuda.so.1";
+  KAON_ASSIGN_OR_RETURN(Driver table, load_driver(path));
+  CuResult result = table.init(0);
+  if (result != kCudaSuccess) {
+    Status status = to_status(table, result, symbols::init);
+    return Status(Code::kNoDevice, status.message() + "; check that nvidia-smi lists a GPU");
+  }
+  int version = 0;
+  KAON_CUDA_RETURN_IF_ERROR(table, driver_get_version, &version);
+  if (version < kMinDriverVersion) {
+    return Status(Code::kNoDevice, "the CUDA driver supports CUDA " + version_text(version) + ", at least " +
+                                       version_text(kMinDriverVersion) + " is needed; update the NVIDIA driver");
+  }
+  return table;
+}
+
+Code code_of(CuResult result) {
+  switch (result) {
+    case kCudaSuccess: return Code::kOk;
+    case kCudaErrorOutOfMemory: return Code::kOutOfMemory;
+    case kCudaErrorNoDevice:
+    case kCudaErrorInvalidDevice: return Code::kNoDevice;
+    case kCudaErrorNotFound: return Code::kNotFound;
+    case kCudaErrorNoBinaryForGpu:
+    case kCudaErrorUnsupportedPtxVersion: return Code::kUnsupported;
+    case kCudaErrorLaunchTimeout: return Code::kTimeout;
+    default: return Code::kDriver;
+  }
+}
+
+}  // namespace
+
+Result<Driver> load_driver(const std::string& path) {
+  // Never closed: the driver keeps threads and exit handlers of its own.
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* reason = dlerror();
+    return Status(Code::kNoDevice, std::string("cannot load the CUDA driver: ") +
+                                       (reason != nullptr ? reason : path.c_str()) +
+                                       "; install the NVIDIA driver, or use CPU tensors with the host backend");
+  }
+  Driver table;
+#define KAON_CUDA_FUNCTION(name, symbol, required, parameters)                                         \
+  table.name = reinterpret_cast<CuResult(*) parameters>(dlsym(library, symbol));                       \
+  if (required && table.name == nullptr) {                                                             \
+    return Status(Code::kNoDevice, path + " has no function " symbol "; update to CUDA 12.0 or newer"); \
+  }
+#include "runtime/driver/cuda_functions.inc"
+#undef KAON_CUDA_FUNCTION
+  return table;
+}
+
+Result<const Driver*> driver() {
+  static const Result<Driver> table = open_and_initialise();
+  if (!table.is_ok()) return table.status();
+  return &table.value();
+}
+
+Status to_status(const Driver& driver, CuResult result, const std::string& what) {
+  if (result == kCudaSuccess) return Status::ok();
+  const char* name = nullptr;
+  if (driver.get_error_name(result, &name) != kCudaSuccess || name == nullptr) name = "unknown error";
+  return {code_of(result), what + ": " + name + " (" + std::to_string(static_cast<int>(result)) + ")"};
+}
+
+}  // namespace kaon::cuda

@@ -4,13 +4,15 @@
 // A worker is `aot_measure --device cuda:0` (or host). It prints one `hello` event when it is ready (or one `error` event
 // and exits with status 3 when the device does not exist), then answers each request in order. Every event carries the
 // `request` number that it answers. Events are written unbuffered, so when a worker dies or hangs, the variant of the
-// last `begin` without a `checked`/`timed` after it is the one to blame: the parent records it as kCrash or kTimeout.
+// last `begin` without a `checked` or `timed` of it is the one to blame: the parent records it as kCrash or kTimeout.
+// A GPU fault spoils the whole process: the worker reports the variant as kCrash, then an `error`, and exits with status 4.
 //
 //   parent                                worker
 //                                         hello {device facts}
 //   kernel {id, logical IR}               ok | error
 //   variant {id, kernel, info, image}     ok | error
-//   measure {kernel, shape, variants..}   begin.. checked.. timed.. (per variant), then done | error
+//   measure {kernel, shape, variants..}   begin check, checked (per variant); begin time (per variant that is timed, once);
+//                                         timed (per variant, all at the end); then done | error
 //   calibrate {}                          calibrated | error
 //   drop {variants}                       ok
 //   quit {}                               (exits with status 0; end of input does the same)
@@ -40,7 +42,7 @@ enum class Failure : uint8_t {
   kNotWritten,     // left an element of an output unwritten
   kMachine,        // the checking machine refused the run: race, divergent barrier, uninitialised read, trap
   kTimeout,        // assigned by the parent: no event within its limit
-  kCrash,          // assigned by the parent: the worker died
+  kCrash,          // assigned by the parent: the worker died. By the worker: the GPU faulted and the worker ends
 };
 /// "none", "guard", "wrong_result", ...; never null.
 const char* failure_name(Failure failure);
@@ -76,7 +78,7 @@ struct ShapeSpec {
   std::map<std::string, int64_t> dims;
   std::map<std::string, double> scalars;   // integers must be below 2^53
   int64_t base_offset = 0;                 // elements by which every base pointer is moved off its 256-byte alignment
-  int64_t row_padding = 0;                 // extra elements between rows (last axis) of tensors of rank 2 and more
+  bool in_place = false;                   // outputs that may be an input are that input
   friend bool operator==(const ShapeSpec&, const ShapeSpec&) = default;
 };
 
@@ -92,7 +94,7 @@ struct MeasureOptions {
   int min_samples = 5;             // of those that are refined
   int max_samples = 60;
   double refine_within = 1.5;      // variants slower than this times the best so far are not refined
-  int oracle_programs = 16;        // programs that the oracle interprets when there are more than 4 times as many
+  int oracle_programs = 16;        // programs that the oracle interprets; all of them when the call is small
   std::map<std::string, Recipe> recipes;  // per input tensor
   friend bool operator==(const MeasureOptions&, const MeasureOptions&) = default;
 };

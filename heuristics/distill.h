@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "heuristics/evaluate.h"
+#include "heuristics/features.h"
 #include "heuristics/table.h"
 #include "heuristics/training.h"
 #include "runtime/base/tree.h"
@@ -34,12 +35,6 @@ struct DistillOptions {
   int folds = 5;                    // of cross-validation over measured shapes
   uint64_t seed = 20;               // of folds, grid and teacher
   TeacherMode teacher = TeacherMode::kAuto;
-};
-
-/// Why a candidate feature is not in the tree's vocabulary.
-struct PrunedFeature {
-  std::string name;
-  std::string reason;  // "always 0", "orders the shapes as N does"
 };
 
 /// What stands behind one kept variant.
@@ -83,7 +78,7 @@ struct Distilled {
 Result<TrainingSet> make_training(const Measurements& measurements, const DistillOptions& options);
 
 /// Fits the trees from measured and predicted cells and scores them; never calls XGBoost. kStale when `training` was
-/// made from other measurements.
+/// made from other fitted measurements (pass 0 of shapes that are not held out).
 Result<Distilled> fit(const Measurements& measurements, const TrainingSet& training, const DistillOptions& options);
 
 /// make_training(), then fit().

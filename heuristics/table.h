@@ -59,13 +59,15 @@ struct ConfigRow {
   Resources resources;
 };
 
-/// The table of one dtype binding. `passes[p][config * shapes.size() + shape]`; pass 0 picks winners, and where a
-/// second pass exists the choices are timed on the last.
+/// The table of one dtype binding. `passes[p][config * shapes.size() + shape]`. Pass 0 is what is fitted; later passes
+/// only judge (choices are timed on the last one that has them), except that a failure in any pass is a failure. So
+/// re-measuring after distilling changes no tree. A config that ships should be measured on every fitted shape: where
+/// it was not, it is taken to be slow.
 struct Table {
   Signature signature;
   std::vector<Shape> shapes;
   std::vector<ConfigRow> configs;
-  int generic_config = 0;  // accepts every legal call; every leaf ends in it
+  int generic_config = 0;  // has no guards; every leaf ends in it
   int default_config = 0;  // what one would get without tuning
   std::vector<Failure> failures;
   std::vector<std::vector<Cell>> passes;
@@ -131,8 +133,8 @@ std::vector<int64_t> contiguous_slots(const Signature& signature, const std::vec
                                       const std::vector<int64_t>& scalars);
 
 /// kInvalidArgument with the first thing wrong: sizes that disagree, indices out of range, a weight that is not
-/// positive and finite, a cell that is both measured and failed, a duplicate shape or config, a generic config whose
-/// guards refuse a shape, derived features that do not parse.
+/// positive and finite, a cell that is both measured and failed, a duplicate shape or config, a generic config with
+/// guards, derived features that do not parse.
 Status validate(const Measurements& measurements);
 
 /// The committed text: canonical, one matrix row per line, ending in a newline. The same table gives the same bytes.

@@ -1,0 +1,130 @@
+// Slowdowns of cells, and their conversion to integer costs.
+#include "heuristics/samples.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "heuristics/guards.h"
+
+namespace kaon::heuristics {
+namespace {
+
+constexpr double kExcessWeight = 4;          // of the part of a log slowdown beyond the worst tolerated one
+constexpr double kUnmeasuredSlowdown = 1.5;  // at least
+
+std::vector<int64_t> feature_values(const std::vector<TreeFeature>& features, const std::vector<int64_t>& slots) {
+  std::vector<int64_t> values;
+  for (const TreeFeature& feature : features) values.push_back(feature.value.evaluate(slots.data()));
+  return values;
+}
+
+uint32_t refusal_mask(const Table& table, const std::vector<int32_t>& kept, const std::vector<int64_t>& slots) {
+  uint32_t mask = 0;
+  for (size_t v = 0; v < kept.size(); ++v) {
+    const std::vector<Guard>& guards = table.configs[kept[v]].variant.guards;
+    if (first_refusing(table.signature, guards, slots.data()) >= 0) mask |= 1u << v;
+  }
+  return mask;
+}
+
+CellState cell_state(const Table& table, int config, int shape) {
+  const std::vector<Guard>& guards = table.configs[config].variant.guards;
+  if (first_refusing(table.signature, guards, table.shapes[shape].slots.data()) >= 0) return CellState::kRefused;
+  for (int pass = 0; pass < table.num_passes(); ++pass) {
+    if (table.cell(pass, config, shape).failed()) return CellState::kFailed;
+  }
+  return table.cell(0, config, shape).measured() ? CellState::kMeasured : CellState::kUnmeasured;
+}
+
+}  // namespace
+
+int64_t CostModel::cost_micro(double slowdown) const {
+  const double regret = std::log(std::max(slowdown, 1.0)) - std::log1p(noise_floor_permille / 1000.0);
+  if (regret <= 0) return 0;
+  const double excess = std::max(0.0, std::log(std::max(slowdown, 1.0)) - std::log(worst_regret));
+  return std::llround(1e6 * (regret + kExcessWeight * excess));
+}
+
+CostTable::CostTable(const Table& table, const CostModel& model)
+    : num_shapes_(table.num_shapes()), num_configs_(table.num_configs()) {
+  const size_t cells = static_cast<size_t>(num_shapes_) * num_configs_;
+  states_.assign(cells, CellState::kUnmeasured);
+  slowdowns_.assign(cells, 0);
+  costs_.assign(cells, 0);
+  usable_.assign(num_shapes_, 0);
+  for (int s = 0; s < num_shapes_; ++s) fill_shape(table, s, model);
+}
+
+void CostTable::fill_shape(const Table& table, int shape, const CostModel& model) {
+  int64_t fastest_ns = 0;
+  for (int c = 0; c < num_configs_; ++c) {
+    CellState state = cell_state(table, c, shape);
+    states_[index(shape, c)] = state;
+    if (state != CellState::kMeasured) continue;
+    const int64_t time_ns = table.cell(0, c, shape).median_ns;
+    fastest_ns = usable_[shape] ? std::min(fastest_ns, time_ns) : time_ns;
+    usable_[shape] = 1;
+  }
+  int64_t worst = model.cost_micro(kUnmeasuredSlowdown);
+  for (int c = 0; c < num_configs_; ++c) {
+    if (state(shape, c) != CellState::kMeasured) continue;
+    slowdowns_[index(shape, c)] =
+        static_cast<double>(table.cell(0, c, shape).median_ns) / static_cast<double>(fastest_ns);
+    costs_[index(shape, c)] = model.cost_micro(slowdown(shape, c));
+    worst = std::max(worst, cost_micro(shape, c));
+  }
+  for (int c = 0; c < num_configs_; ++c) {
+    if (state(shape, c) == CellState::kUnmeasured) costs_[index(shape, c)] = worst;
+    if (state(shape, c) == CellState::kFailed) costs_[index(shape, c)] = kFailedMicro;
+  }
+}
+
+std::vector<int> fitted_shapes(const Table& table, const CostTable& costs) {
+  std::vector<int> shapes;
+  for (int s = 0; s < table.num_shapes(); ++s) {
+    if (table.shapes[s].role != Role::kHeldOut && costs.usable(s)) shapes.push_back(s);
+  }
+  return shapes;
+}
+
+std::vector<Sample> measured_samples(const Table& table, const CostTable& costs, const std::vector<int>& shapes,
+                                     const std::vector<int32_t>& kept, const std::vector<TreeFeature>& features) {
+  double total = 0;
+  for (int s : shapes) total += table.shapes[s].weight;
+  std::vector<Sample> samples;
+  for (int s : shapes) {
+    Sample sample;
+    sample.shape = s;
+    const double relative = table.shapes[s].weight * static_cast<double>(shapes.size()) / total;
+    sample.weight_permille = std::max<int64_t>(1, std::llround(1000 * relative));
+    sample.refused = refusal_mask(table, kept, table.shapes[s].slots);
+    sample.features = feature_values(features, table.shapes[s].slots);
+    for (int32_t config : kept) {
+      sample.cost_micro.push_back(costs.cost_micro(s, config));
+      sample.states.push_back(costs.state(s, config));
+    }
+    samples.push_back(std::move(sample));
+  }
+  return samples;
+}
+
+std::vector<Sample> predicted_samples(const Table& table, const std::vector<PredictedShape>& predicted,
+                                      const std::vector<int32_t>& kept, const std::vector<TreeFeature>& features,
+                                      const CostModel& model) {
+  std::vector<Sample> samples;
+  for (const PredictedShape& shape : predicted) {
+    Sample sample;
+    sample.weight_permille = shape.weight_permille;
+    sample.refused = refusal_mask(table, kept, shape.slots);
+    sample.features = feature_values(features, shape.slots);
+    for (size_t v = 0; v < kept.size(); ++v) {
+      const double slowdown = static_cast<double>(shape.slowdown_permille[v]) / 1000;
+      sample.cost_micro.push_back(slowdown > 0 ? model.cost_micro(slowdown) : 0);
+      sample.states.push_back(sample.refused >> v & 1 ? CellState::kRefused : CellState::kUnmeasured);
+    }
+    samples.push_back(std::move(sample));
+  }
+  return samples;
+}
+
+}  // namespace kaon::heuristics

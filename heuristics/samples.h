@@ -1,0 +1,80 @@
+// Regret as integers: what serving a shape with a variant costs, and the rows that subset and tree are fitted to.
+//
+// The cost of a config on a shape is the logarithm of its slowdown against the shape's fastest config, in millionths,
+// less the noise floor and never below zero: choices inside the noise are equal. Beyond the worst tolerated slowdown
+// the excess counts five times, so that a bad worst case cannot hide in a mean.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "heuristics/table.h"
+#include "heuristics/training.h"
+#include "runtime/base/tree.h"
+
+namespace kaon::heuristics {
+
+enum class CellState : uint8_t { kMeasured, kUnmeasured, kRefused, kFailed };
+
+struct CostModel {
+  int32_t noise_floor_permille = 0;
+  double worst_regret = 1.12;
+
+  /// Millionths; `slowdown` >= 1.
+  int64_t cost_micro(double slowdown) const;
+};
+
+/// Of one table: state and cost of each (shape, config). Times are those of pass 0, since later passes judge what was
+/// chosen on it; a cell that failed in any pass is failed.
+class CostTable {
+ public:
+  CostTable(const Table& table, const CostModel& model);
+
+  int num_shapes() const { return num_shapes_; }
+  int num_configs() const { return num_configs_; }
+  CellState state(int shape, int config) const { return states_[index(shape, config)]; }
+  /// Time over the shape's fastest; 0 unless measured.
+  double slowdown(int shape, int config) const { return slowdowns_[index(shape, config)]; }
+  /// Measured cells: as CostModel says. Unmeasured: the shape's worst measured cost, at least that of a slowdown of
+  /// 1.5, since a search leaves unmeasured what looked bad. Failed: kFailedMicro. Refused: 0 and meaningless.
+  int64_t cost_micro(int shape, int config) const { return costs_[index(shape, config)]; }
+  /// Whether any config was measured on the shape.
+  bool usable(int shape) const { return usable_[shape]; }
+
+  static constexpr int64_t kFailedMicro = 3'000'000;
+
+ private:
+  size_t index(int shape, int config) const { return static_cast<size_t>(shape) * num_configs_ + config; }
+  void fill_shape(const Table& table, int shape, const CostModel& model);
+
+  int num_shapes_, num_configs_;
+  std::vector<CellState> states_;
+  std::vector<double> slowdowns_;
+  std::vector<int64_t> costs_;
+  std::vector<char> usable_;
+};
+
+constexpr int kMaxKept = 32;
+
+/// One shape as the tree sees it. Costs and states are per kept variant, in the order of TrainingTable::kept.
+struct Sample {
+  int shape = -1;                     // index into Table::shapes, or -1 for a predicted one
+  int64_t weight_permille = 0;        // relative to the mean measured shape
+  uint32_t refused = 0;               // bit v: the guards of kept variant v refuse
+  std::vector<int64_t> features;      // values of the vocabulary
+  std::vector<int64_t> cost_micro;
+  std::vector<CellState> states;
+};
+
+/// Indices of the fitted (not held-out) shapes with a measured cell, ascending.
+std::vector<int> fitted_shapes(const Table& table, const CostTable& costs);
+
+/// Samples of those measured shapes.
+std::vector<Sample> measured_samples(const Table& table, const CostTable& costs, const std::vector<int>& shapes,
+                                     const std::vector<int32_t>& kept, const std::vector<TreeFeature>& features);
+/// Samples of predicted shapes.
+std::vector<Sample> predicted_samples(const Table& table, const std::vector<PredictedShape>& predicted,
+                                      const std::vector<int32_t>& kept, const std::vector<TreeFeature>& features,
+                                      const CostModel& model);
+
+}  // namespace kaon::heuristics

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "heuristics/random.h"
+#include "heuristics/subset.h"
 #include "heuristics/teacher.h"
 #include "heuristics/tree_passes.h"
 
@@ -12,7 +14,7 @@ namespace kaon::heuristics {
 namespace {
 
 // Millionths of mean log regret that one more leaf must earn.
-constexpr int64_t kPricesMicro[] = {0, 100, 200, 400, 800, 1500, 3000, 6000, 12000, 25000};
+constexpr int64_t kPricesMicro[] = {500, 1000, 2000, 4000, 8000, 16000, 32000};
 constexpr int64_t kDefaultPriceMicro = 800;
 constexpr int64_t kMaxSlackMicro = 1000;
 constexpr size_t kFewestShapes = 4;
@@ -59,7 +61,7 @@ Validation choose_price(const std::vector<std::vector<WeightedCost>>& by_price) 
   for (size_t p = 1; p < means.size(); ++p) {
     if (means[p] < means[best]) best = p;
   }
-  const double slack = std::min(standard_error(by_price[best], means[best]) / 4, static_cast<double>(kMaxSlackMicro));
+  const double slack = std::min(standard_error(by_price[best], means[best]) / 2, static_cast<double>(kMaxSlackMicro));
   size_t chosen = best;
   for (size_t p = best; p < means.size(); ++p) {
     if (means[p] <= means[best] + slack) chosen = p;
@@ -78,7 +80,7 @@ FitProblem::FitProblem(const Measurements& fitted, const Table& measured, const 
       shapes(fitted_shapes(measured, costs)),
       vocabulary(tree_vocabulary(fitted, measured)) {}
 
-GrowOptions FitProblem::grow_options(size_t num_shapes) const {
+GrowOptions FitProblem::grow_options(size_t num_shapes, const std::vector<int32_t>& kept) const {
   GrowOptions grow;
   grow.min_leaf_shapes = std::clamp(static_cast<int>(num_shapes / 6), 1, std::max(options.min_leaf_shapes, 1));
   for (const TreeFeature& feature : vocabulary.features) {
@@ -101,8 +103,10 @@ GrowOptions FitProblem::grow_options(size_t num_shapes) const {
 Result<std::vector<PredictedShape>> FitProblem::predict_around(const std::vector<int>& train) const {
   KAON_ASSIGN_OR_RETURN(Teacher teacher, Teacher::train(device, table, costs, train, options.seed));
   const int count = static_cast<int>(train.size()) * std::max(options.predicted_per_measured, 0);
+  std::vector<int32_t> all(table.configs.size());
+  std::iota(all.begin(), all.end(), 0);
   KAON_ASSIGN_OR_RETURN(std::vector<PredictedShape> predicted,
-                        teacher.predict(denser_grid(table, train, count, options.seed), kept));
+                        teacher.predict(denser_grid(table, train, count, options.seed), all));
   const double share = options.predicted_share * 1000 * static_cast<double>(train.size());
   for (PredictedShape& shape : predicted) {
     shape.weight_permille =
@@ -111,11 +115,18 @@ Result<std::vector<PredictedShape>> FitProblem::predict_around(const std::vector
   return predicted;
 }
 
-GrownTree FitProblem::grow_on(const std::vector<int>& train, const std::vector<PredictedShape>& predicted) const {
+std::vector<int32_t> FitProblem::choose_kept(const std::vector<int>& train,
+                                             const std::vector<PredictedShape>& predicted) const {
+  const SubsetOptions subset{options.max_variants, std::llround(1e6 * options.variant_gain)};
+  return choose_subset(table, costs, train, predicted, model, subset);
+}
+
+GrownTree FitProblem::grow_on(const std::vector<int>& train, const std::vector<PredictedShape>& predicted,
+                              const std::vector<int32_t>& kept) const {
   std::vector<Sample> samples = measured_samples(table, costs, train, kept, vocabulary.features);
   std::vector<Sample> more = predicted_samples(table, predicted, kept, vocabulary.features, model);
   samples.insert(samples.end(), more.begin(), more.end());
-  return grow(samples, static_cast<int>(kept.size()), grow_options(train.size()));
+  return grow(samples, static_cast<int>(kept.size()), grow_options(train.size(), kept));
 }
 
 Result<Validation> cross_validate(const FitProblem& problem, bool with_teacher) {
@@ -131,9 +142,10 @@ Result<Validation> cross_validate(const FitProblem& problem, bool with_teacher) 
     if (with_teacher) {
       KAON_ASSIGN_OR_RETURN(predicted, problem.predict_around(train));
     }
-    const GrownTree grown = problem.grow_on(train, predicted);
+    const std::vector<int32_t> kept = problem.choose_kept(train, predicted);
+    const GrownTree grown = problem.grow_on(train, restricted(predicted, kept), kept);
     const std::vector<Sample> judged =
-        measured_samples(problem.table, problem.costs, left_out, problem.kept, problem.vocabulary.features);
+        measured_samples(problem.table, problem.costs, left_out, kept, problem.vocabulary.features);
     for (size_t p = 0; p < by_price.size(); ++p) {
       const GrownTree pruned = prune(grown, kPricesMicro[p], problem.options.max_leaves);
       for (const Sample& sample : judged) {

@@ -21,22 +21,26 @@ struct FitProblem {
   CostTable costs;
   std::vector<int> shapes;     // fitted and usable
   Vocabulary vocabulary;
-  std::vector<int32_t> kept;   // filled by the caller
 
-  /// Growth options for a fit to `num_shapes` measured shapes; thresholds prefer the capacities of kept configs.
-  GrowOptions grow_options(size_t num_shapes) const;
-  /// Trains a teacher on `train` and predicts a denser grid around those shapes.
+  /// Trains a teacher on `train` and predicts every config on a denser grid around those shapes.
   Result<std::vector<PredictedShape>> predict_around(const std::vector<int>& train) const;
-  /// Grows a tree on measured shapes and, where given, predicted ones.
-  GrownTree grow_on(const std::vector<int>& train, const std::vector<PredictedShape>& predicted) const;
+  /// The configs to keep for `train` and, where given, predictions of every config.
+  std::vector<int32_t> choose_kept(const std::vector<int>& train, const std::vector<PredictedShape>& predicted) const;
+  /// Grows a tree over `kept` on measured shapes and, where given, predictions of `kept`. Thresholds prefer the
+  /// capacities of kept configs.
+  GrownTree grow_on(const std::vector<int>& train, const std::vector<PredictedShape>& predicted,
+                    const std::vector<int32_t>& kept) const;
+
+ private:
+  GrowOptions grow_options(size_t num_shapes, const std::vector<int32_t>& kept) const;
 };
 
 struct Validation {
-  int64_t price_micro = 0;      // the largest price that is as good as the best, within a quarter standard error
+  int64_t price_micro = 0;      // the largest price that is as good as the best, within half a standard error
   int64_t mean_cost_micro = 0;  // of left-out shapes at that price
 };
 
-/// k-fold cross-validation over measured shapes, the teacher retrained per fold. Fewer than four shapes validate
+/// k-fold cross-validation over measured shapes, the teacher retrained and the variants chosen anew in each fold. Fewer than four shapes validate
 /// nothing: a fixed price and a cost of 0 come back.
 Result<Validation> cross_validate(const FitProblem& problem, bool with_teacher);
 

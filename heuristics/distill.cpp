@@ -76,13 +76,12 @@ Status check_fittable(const FitProblem& problem) {
 Status decide_teacher(const FitProblem& problem, TrainingTable* training) {
   KAON_ASSIGN_OR_RETURN(Validation without, cross_validate(problem, /*with_teacher=*/false));
   training->price_without_micro = training->price_with_micro = without.price_micro;
-  const bool possible = problem.options.teacher != TeacherMode::kOff && training->kept.size() > 1;
-  if (!possible) {
-    training->teacher_note = training->kept.size() > 1 ? "switched off" : "left out: there is only one variant";
+  if (problem.options.teacher == TeacherMode::kOff || problem.table.num_configs() < 2) {
+    training->kept = problem.choose_kept(problem.shapes, {});
+    training->teacher_note = problem.table.num_configs() < 2 ? "left out: there is only one config" : "switched off";
     return Status::ok();
   }
   KAON_ASSIGN_OR_RETURN(Validation with, cross_validate(problem, /*with_teacher=*/true));
-  KAON_ASSIGN_OR_RETURN(training->predicted, problem.predict_around(problem.shapes));
   training->price_with_micro = with.price_micro;
   const bool helps = with.mean_cost_micro + kTeacherGainMicro <= without.mean_cost_micro;
   training->with_teacher = problem.options.teacher == TeacherMode::kOn || helps;
@@ -90,23 +89,26 @@ Status decide_teacher(const FitProblem& problem, TrainingTable* training) {
                            ": cross-validated regret over " + std::to_string(problem.shapes.size()) + " shapes " +
                            micro_text(with.mean_cost_micro) + " with it, " + micro_text(without.mean_cost_micro) +
                            " without";
+  KAON_ASSIGN_OR_RETURN(std::vector<PredictedShape> all, problem.predict_around(problem.shapes));
+  training->kept = problem.choose_kept(problem.shapes, training->with_teacher ? all : std::vector<PredictedShape>());
+  training->predicted = restricted(all, training->kept);
   return Status::ok();
 }
 
 GrownTree fitted_tree(const FitProblem& problem, const TrainingTable& training, bool with_teacher) {
   const GrownTree grown =
-      problem.grow_on(problem.shapes, with_teacher ? training.predicted : std::vector<PredictedShape>());
+      problem.grow_on(problem.shapes, with_teacher ? training.predicted : std::vector<PredictedShape>(), training.kept);
   return prune(grown, with_teacher ? training.price_with_micro : training.price_without_micro,
                problem.options.max_leaves);
 }
 
 // Forgets kept variants that the fitted tree sends no shape to, until every one but the generic has some: they would
 // only add bytes. What they were predicted goes with them.
-void drop_idle_variants(FitProblem* problem, TrainingTable* training) {
+void drop_idle_variants(const FitProblem& problem, TrainingTable* training) {
   for (;;) {
-    const GrownTree tree = fitted_tree(*problem, *training, training->with_teacher);
-    const std::vector<Sample> samples = measured_samples(problem->table, problem->costs, problem->shapes,
-                                                         training->kept, problem->vocabulary.features);
+    const GrownTree tree = fitted_tree(problem, *training, training->with_teacher);
+    const std::vector<Sample> samples = measured_samples(problem.table, problem.costs, problem.shapes,
+                                                         training->kept, problem.vocabulary.features);
     std::vector<char> serves(training->kept.size(), 0);
     serves.back() = 1;
     for (const Sample& sample : samples) {
@@ -122,7 +124,6 @@ void drop_idle_variants(FitProblem* problem, TrainingTable* training) {
     for (PredictedShape& shape : training->predicted) {
       shape.slowdown_permille.erase(shape.slowdown_permille.begin() + static_cast<std::ptrdiff_t>(idle));
     }
-    problem->kept = training->kept;
   }
 }
 
@@ -229,11 +230,8 @@ Result<TrainingSet> make_training(const Measurements& measurements, const Distil
     KAON_RETURN_IF_ERROR(check_fittable(problem));
     TrainingTable training;
     training.dtypes = table.dtype_key();
-    const SubsetOptions subset{options.max_variants, std::llround(1e6 * options.variant_gain)};
-    training.kept = choose_subset(table, problem.costs, problem.shapes, subset);
-    problem.kept = training.kept;
     KAON_RETURN_IF_ERROR(decide_teacher(problem, &training));
-    drop_idle_variants(&problem, &training);
+    drop_idle_variants(problem, &training);
     set.tables.push_back(std::move(training));
   }
   return set;
@@ -255,7 +253,7 @@ Result<Distilled> fit(const Measurements& measurements, const TrainingSet& train
     KAON_RETURN_IF_ERROR(check_training(view.tables[t], training.tables[t]));
     FitProblem problem(view, view.tables[t], options);
     KAON_RETURN_IF_ERROR(check_fittable(problem));
-    problem.kept = training.tables[t].kept;
+    const std::vector<int32_t>& kept = training.tables[t].kept;
     DistilledTable out;
     out.dtypes = training.tables[t].dtypes;
     out.table = static_cast<int>(t);
@@ -264,8 +262,8 @@ Result<Distilled> fit(const Measurements& measurements, const TrainingSet& train
     out.pruned = problem.vocabulary.pruned;
     out.tree = to_decision_tree(fitted_tree(problem, training.tables[t], out.with_teacher), problem.vocabulary.features);
     KAON_RETURN_IF_ERROR(kaon::validate(out.tree, view.tables[t].signature.num_slots(),
-                                        static_cast<int>(problem.kept.size())));
-    out.variants = gather_evidence(problem, problem.kept, out.tree);
+                                        static_cast<int>(kept.size())));
+    out.variants = gather_evidence(problem, kept, out.tree);
     score_tables(problem, training.tables[t], measurements.tables[t], measurements.noise_floor_permille, &out);
     distilled.tables.push_back(std::move(out));
   }

@@ -36,6 +36,18 @@ CellState cell_state(const Table& table, int config, int shape) {
   return table.cell(0, config, shape).measured() ? CellState::kMeasured : CellState::kUnmeasured;
 }
 
+double reference_time(const std::vector<double>& times, const CostModel& model) {
+  const double limit = *std::min_element(times.begin(), times.end()) * model.near_tie();
+  double sum = 0;
+  int count = 0;
+  for (double time : times) {
+    if (time > limit) continue;
+    sum += time;
+    ++count;
+  }
+  return sum / count;
+}
+
 }  // namespace
 
 int64_t CostModel::cost_micro(double slowdown) const {
@@ -56,20 +68,18 @@ CostTable::CostTable(const Table& table, const CostModel& model)
 }
 
 void CostTable::fill_shape(const Table& table, int shape, const CostModel& model) {
-  int64_t fastest_ns = 0;
+  std::vector<double> times;
   for (int c = 0; c < num_configs_; ++c) {
     CellState state = cell_state(table, c, shape);
     states_[index(shape, c)] = state;
-    if (state != CellState::kMeasured) continue;
-    const int64_t time_ns = table.cell(0, c, shape).median_ns;
-    fastest_ns = usable_[shape] ? std::min(fastest_ns, time_ns) : time_ns;
-    usable_[shape] = 1;
+    if (state == CellState::kMeasured) times.push_back(static_cast<double>(table.cell(0, c, shape).median_ns));
   }
+  usable_[shape] = !times.empty();
+  const double reference = usable_[shape] ? reference_time(times, model) : 0;
   int64_t worst = model.cost_micro(kUnmeasuredSlowdown);
   for (int c = 0; c < num_configs_; ++c) {
     if (state(shape, c) != CellState::kMeasured) continue;
-    slowdowns_[index(shape, c)] =
-        static_cast<double>(table.cell(0, c, shape).median_ns) / static_cast<double>(fastest_ns);
+    slowdowns_[index(shape, c)] = static_cast<double>(table.cell(0, c, shape).median_ns) / reference;
     costs_[index(shape, c)] = model.cost_micro(slowdown(shape, c));
     worst = std::max(worst, cost_micro(shape, c));
   }
@@ -125,6 +135,16 @@ std::vector<Sample> predicted_samples(const Table& table, const std::vector<Pred
     samples.push_back(std::move(sample));
   }
   return samples;
+}
+
+std::vector<PredictedShape> restricted(const std::vector<PredictedShape>& all, const std::vector<int32_t>& kept) {
+  std::vector<PredictedShape> result;
+  for (const PredictedShape& shape : all) {
+    PredictedShape narrow{shape.slots, shape.weight_permille, {}};
+    for (int32_t config : kept) narrow.slowdown_permille.push_back(shape.slowdown_permille[config]);
+    result.push_back(std::move(narrow));
+  }
+  return result;
 }
 
 }  // namespace kaon::heuristics

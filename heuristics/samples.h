@@ -1,8 +1,9 @@
 // Regret as integers: what serving a shape with a variant costs, and the rows that subset and tree are fitted to.
 //
-// The cost of a config on a shape is the logarithm of its slowdown against the shape's fastest config, in millionths,
-// less the noise floor and never below zero: choices inside the noise are equal. Beyond the worst tolerated slowdown
-// the excess counts five times, so that a bad worst case cannot hide in a mean.
+// The cost of a config on a shape is the logarithm of its slowdown against the shape's reference time, in millionths,
+// less the noise floor and never below zero: choices inside the noise are equal. The reference is the mean of the
+// fastest config and those that nearly tie with it, because the minimum of many noisy times is too good to be true.
+// Beyond the worst tolerated slowdown the excess counts five times, so that a bad worst case cannot hide in a mean.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,10 @@ struct CostModel {
   int32_t noise_floor_permille = 0;
   double worst_regret = 1.12;
 
-  /// Millionths; `slowdown` >= 1.
+  /// Millionths.
   int64_t cost_micro(double slowdown) const;
+  /// Times up to this multiple of the fastest belong to the reference.
+  double near_tie() const { return 1 + 1.5 * noise_floor_permille / 1000.0; }
 };
 
 /// Of one table: state and cost of each (shape, config). Times are those of pass 0, since later passes judge what was
@@ -33,7 +36,7 @@ class CostTable {
   int num_shapes() const { return num_shapes_; }
   int num_configs() const { return num_configs_; }
   CellState state(int shape, int config) const { return states_[index(shape, config)]; }
-  /// Time over the shape's fastest; 0 unless measured.
+  /// Time over the shape's reference, so slightly below 1 for the fastest of several twins; 0 unless measured.
   double slowdown(int shape, int config) const { return slowdowns_[index(shape, config)]; }
   /// Measured cells: as CostModel says. Unmeasured: the shape's worst measured cost, at least that of a slowdown of
   /// 1.5, since a search leaves unmeasured what looked bad. Failed: kFailedMicro. Refused: 0 and meaningless.
@@ -76,5 +79,7 @@ std::vector<Sample> measured_samples(const Table& table, const CostTable& costs,
 std::vector<Sample> predicted_samples(const Table& table, const std::vector<PredictedShape>& predicted,
                                       const std::vector<int32_t>& kept, const std::vector<TreeFeature>& features,
                                       const CostModel& model);
+/// The predictions of `kept` alone, from predictions of every config.
+std::vector<PredictedShape> restricted(const std::vector<PredictedShape>& all, const std::vector<int32_t>& kept);
 
 }  // namespace kaon::heuristics

@@ -7,22 +7,19 @@
 namespace kaon::heuristics {
 namespace {
 
-constexpr int64_t kMaxExactSubsets = 200'000;
+constexpr int64_t kMaxExactSubsets = 20'000;
 
 class SubsetProblem {
  public:
   SubsetProblem(const Table& table, const CostTable& costs, const std::vector<int>& shapes, int64_t price_micro)
-      : generic_(table.generic_config), num_shapes_(shapes.size()) {
+      : generic_(table.generic_config), num_shapes_(shapes.size()), columns_(table.num_configs()) {
     double total = 0;
     for (int s : shapes) total += table.shapes[s].weight;
     for (int s : shapes) {
       weights_.push_back(std::max<int64_t>(
           1, std::llround(1000 * table.shapes[s].weight * static_cast<double>(shapes.size()) / total)));
     }
-    int64_t weight_sum = 0;
-    for (int64_t w : weights_) weight_sum += w;
-    price_ = price_micro * weight_sum;
-    columns_.resize(table.num_configs());
+    for (int64_t w : weights_) price_ += price_micro * w;
     for (int c = 0; c < table.num_configs(); ++c) {
       bool useful = false;
       for (int s : shapes) {
@@ -32,6 +29,18 @@ class SubsetProblem {
       }
       if (useful && c != generic_) candidates_.push_back(c);
     }
+  }
+
+  // Predicted shapes change neither the candidates nor the total price.
+  void add_predicted(const std::vector<PredictedShape>& predicted, const CostModel& model) {
+    for (const PredictedShape& shape : predicted) {
+      weights_.push_back(shape.weight_permille);
+      for (size_t c = 0; c < columns_.size(); ++c) {
+        const double slowdown = static_cast<double>(shape.slowdown_permille[c]) / 1000;
+        columns_[c].push_back(slowdown > 0 ? model.cost_micro(slowdown) : CostTable::kFailedMicro);
+      }
+    }
+    num_shapes_ += predicted.size();
   }
 
   const std::vector<int32_t>& candidates() const { return candidates_; }
@@ -154,8 +163,10 @@ int64_t count_subsets(int64_t n, int64_t k) {
 }  // namespace
 
 std::vector<int32_t> choose_subset(const Table& table, const CostTable& costs, const std::vector<int>& shapes,
+                                   const std::vector<PredictedShape>& predicted, const CostModel& model,
                                    const SubsetOptions& options) {
   SubsetProblem problem(table, costs, shapes, options.variant_price_micro);
+  problem.add_predicted(predicted, model);
   const int max_size = std::min(options.max_variants, kMaxKept) - 1;
   const int64_t n = static_cast<int64_t>(problem.candidates().size());
   std::vector<int32_t> chosen =

@@ -15,9 +15,11 @@ struct SubsetOptions {
 
 /// Configs to keep, best first, the generic config last. Each shape costs what its cheapest measured kept config costs
 /// (the generic one, kept in any case, serves what the others cannot; failed and refused cells serve nothing).
-/// Exact while there are at most 200000 subsets to look at, else greedy, then swaps until none helps. Deterministic:
-/// equal costs go to the lower config index.
+/// `predicted` shapes, over all configs, count with their weights; a config that was never measured right is no
+/// candidate. Exact while there are at most 20000 subsets to look at, else greedy, then swaps until none helps.
+/// Deterministic: equal costs go to the lower config index.
 std::vector<int32_t> choose_subset(const Table& table, const CostTable& costs, const std::vector<int>& shapes,
+                                   const std::vector<PredictedShape>& predicted, const CostModel& model,
                                    const SubsetOptions& options);
 
 /// The one config with the smallest total cost, shapes that it cannot serve falling to the generic one.

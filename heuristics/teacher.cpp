@@ -57,7 +57,7 @@ Status Teacher::Model::configure(uint64_t seed) const {
   const std::string seed_text = std::to_string(seed % 1'000'000'007);
   const std::pair<const char*, const char*> params[] = {
       {"booster", "gbtree"}, {"objective", "reg:squarederror"}, {"tree_method", "hist"}, {"max_bin", "256"},
-      {"eta", "0.12"},       {"max_depth", "6"},                {"min_child_weight", "3"}, {"lambda", "1"},
+      {"eta", "0.12"},       {"max_depth", "6"},                {"min_child_weight", "12"}, {"lambda", "1"},
       {"base_score", "0.3"}, {"nthread", "1"},                  {"verbosity", "0"},      {"seed", seed_text.c_str()},
   };
   for (const auto& [name, value] : params) {
@@ -80,9 +80,9 @@ Result<Teacher> Teacher::train(const DeviceFacts& device, const Table& table, co
       if (costs.state(s, c) != CellState::kMeasured) continue;
       model->features.append(c, table.shapes[s].slots.data(), &rows);
       const double slowdown = std::min(costs.slowdown(s, c), kLargestSlowdown);
-      labels.push_back(static_cast<float>(std::log(slowdown)));
+      labels.push_back(static_cast<float>(std::log(std::max(slowdown, 1.0))));
       // Errors near the top of a shape's ranking cost most: they decide which config wins.
-      weights.push_back(static_cast<float>(1.0 / (0.15 + std::log(slowdown))));
+      weights.push_back(static_cast<float>(1.0 / (0.15 + std::log(std::max(slowdown, 1.0)))));
     }
   }
   if (labels.empty()) return Status(Code::kInvalidArgument, "the teacher has no measured cell to learn from");

@@ -15,8 +15,8 @@ namespace kaon::heuristics {
 struct PredictedShape {
   std::vector<int64_t> slots;
   int32_t weight_permille = 0;           // relative to the mean measured shape
-  std::vector<int64_t> slowdown_permille;  // one per kept config, in the order of `kept`: time over the fastest kept
-                                           // one's, 1000 for that one; 0 where its guards refuse the shape
+  std::vector<int64_t> slowdown_permille;  // one per kept config, in the order of `kept`: time over that of the fastest
+                                           // config; 0 where its guards refuse the shape
 };
 
 /// What was decided for one dtype binding before the tree is fitted.

@@ -15,13 +15,15 @@ bool is_repeatable(const Kernel& kernel, const Op& op) {
   return true;
 }
 
-/// The one tile of a region that holds nothing else of weight, or null.
+/// The one tile of a region that holds nothing else of weight, or null. Outside of every tile any pure op may stand:
+/// the programs must repeat it anyway.
 const Op* only_tile(const Kernel& kernel, const Region& region) {
+  const bool outermost = &region == &kernel.body;
   const Op* tile = nullptr;
   for (const auto& op : region.ops) {
     if (op->kind == OpKind::kTile && op->operands.empty() && tile == nullptr) {
       tile = op.get();
-    } else if (!is_repeatable(kernel, *op)) {
+    } else if (outermost ? !op_info(op->kind).pure : !is_repeatable(kernel, *op)) {
       return nullptr;
     }
   }

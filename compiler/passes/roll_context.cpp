@@ -1,0 +1,79 @@
+// Recognising what is computed along an axis, and the sum that can share the loop of its maximum.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "compiler/ir/walk.h"
+#include "compiler/passes/roll_loop.h"
+
+namespace kaon::compiler {
+
+RollContext::RollContext(Kernel& kernel, AxisId axis) : kernel_(kernel), axis_(axis), partials_(kernel) {
+  walk(std::as_const(kernel.body), [&](const Op& op, const ConstOpPlace&) {
+    for (const ValueId result : op.results) definitions_[result] = &op;
+  });
+}
+
+bool RollContext::is_along(ValueId value) const {
+  const auto& axes = kernel_.type(value).axes;
+  return std::find(axes.begin(), axes.end(), axis_) != axes.end();
+}
+
+bool RollContext::is_root(const Op& op) const {
+  switch (op.kind) {
+    case OpKind::kStore: return is_along(op.operands[0]);
+    case OpKind::kReduce:
+    case OpKind::kReduceThread: return is_along(op.operands[0]) && !is_along(op.result());
+    default: return false;
+  }
+}
+
+bool RollContext::produces_along(const Op& op) const {
+  return std::any_of(op.results.begin(), op.results.end(), [&](ValueId value) { return is_along(value); });
+}
+
+const Op* RollContext::definition(ValueId value) const {
+  const auto found = definitions_.find(value);
+  return found == definitions_.end() ? nullptr : found->second;
+}
+
+const Op* RollContext::online_partner(const Op& op) const {
+  if (op.kind != OpKind::kReduce || op.str_attr("fn") != "sum" || op.ints_attr("dims").size() != 1) return nullptr;
+  // Rescaling is exact enough where exponentials are: at f32 and wider.
+  if (dtype_bytes(kernel_.type(op.result()).dtype) < 4) return nullptr;
+  const Op* exponential = definition(op.operands[0]);
+  if (exponential == nullptr || exponential->kind != OpKind::kUnary) return nullptr;
+  const std::string fn = exponential->str_attr("fn");
+  if (fn != "exp" && fn != "exp2") return nullptr;
+  const Op* difference = definition(exponential->operands[0]);
+  if (difference == nullptr || difference->kind != OpKind::kBinary || difference->str_attr("fn") != "sub") return nullptr;
+  const Op* spread = definition(difference->operands[1]);
+  if (spread == nullptr || spread->kind != OpKind::kBroadcast) return nullptr;
+  const Op* source = definition(spread->operands[0]);
+  if (source != nullptr && source->kind == OpKind::kExpandDims && source->int_attr("dim") == op.ints_attr("dims")[0]) {
+    source = definition(source->operands[0]);
+  }
+  if (source == nullptr || source->kind != OpKind::kReduce || source->str_attr("fn") != "max") return nullptr;
+  if (source->operands[0] != difference->operands[0] || source->ints_attr("dims") != op.ints_attr("dims")) return nullptr;
+  return is_root(*source) ? source : nullptr;
+}
+
+Status RollContext::check() const {
+  Status status;
+  walk(std::as_const(kernel_.body), [&](const Op& op, const ConstOpPlace&) {
+    if (!status) return;
+    bool carried = false;
+    for (const Region& region : op.regions) {
+      for (const ValueId arg : region.args) carried = carried || is_along(arg);
+    }
+    if (!op.regions.empty()) carried = carried || produces_along(op);
+    if (carried) {
+      const std::string& name = kernel_.axis(axis_).name;
+      status = Status(Code::kIllegalConfig, "reduce." + name + ": values along " + name +
+                                                " are carried by a loop or branch, so the row must be resident(r)");
+    }
+  });
+  return status;
+}
+
+}  // namespace kaon::compiler

@@ -1,0 +1,156 @@
+// Choosing the axes to roll and cutting a region into loops, one per level of dependent reductions.
+#include "compiler/passes/roll_reductions.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "compiler/config/tile_plan.h"
+#include "compiler/ir/walk.h"
+#include "compiler/passes/roll_loop.h"
+
+namespace kaon::compiler {
+
+namespace {
+
+/// Rolls one axis in one region: `roots` are the region's own ops that consume values along the axis.
+class RegionRoller {
+ public:
+  RegionRoller(Kernel& kernel, RollContext& context, Region& region) : kernel_(kernel), context_(context), region_(region) {}
+
+  Status run() {
+    find_levels();
+    std::vector<std::unique_ptr<Op>> old = std::move(region_.ops);
+    region_.ops.clear();
+    for (int level = 0; level <= last_level_; ++level) {
+      emit_plain(&old, level);
+      KAON_RETURN_IF_ERROR(emit_loop(old, level));
+    }
+    emit_plain(&old, last_level_ + 1);
+    for (auto& op : old) {
+      if (op) context_.keep_alive(std::move(op));
+    }
+    return Status::ok();
+  }
+
+ private:
+  struct Place {
+    int level = 0;         // loop that computes it, or loops that must have run before
+    bool is_along = false; // computed lane by lane along the axis: repeated where it is needed
+    bool is_root = false;  // a reduction or store that a loop does
+  };
+
+  int level_of(ValueId value) const {
+    const auto found = value_levels_.find(value);
+    return found == value_levels_.end() ? 0 : found->second;
+  }
+
+  int operand_level(const Op& op) const {
+    int level = 0;
+    for (const ValueId operand : op.operands) level = std::max(level, level_of(operand));
+    for (const Region& region : op.regions) {
+      walk(region, [&](const Op& inner, const ConstOpPlace&) {
+        for (const ValueId operand : inner.operands) level = std::max(level, level_of(operand));
+      });
+    }
+    return level;
+  }
+
+  void find_levels() {
+    int effects = 0;  // effects keep their order
+    bool stored_along = false;
+    for (const auto& op : region_.ops) {
+      Place place;
+      place.level = operand_level(*op);
+      place.is_root = context_.is_root(*op);
+      place.is_along = !place.is_root && context_.produces_along(*op);
+      if (place.is_root && op->kind != OpKind::kStore) {
+        const Op* maximum = context_.online_partner(*op);
+        if (maximum != nullptr && places_.count(maximum) > 0) place.level = places_[maximum].level;
+        last_level_ = std::max(last_level_, place.level);
+        value_levels_[op->result()] = place.level + 1;
+      } else if (place.is_root) {
+        last_level_ = std::max(last_level_, place.level);
+        stored_along = true;
+      } else {
+        if (!op_info(op->kind).pure) {
+          place.level = stored_along ? kAfterAll : std::max(place.level, effects);
+          effects = place.level;
+        }
+        for (const ValueId result : op->results) value_levels_[result] = place.level;
+      }
+      places_[op.get()] = place;
+    }
+  }
+
+  /// Ops that do not run along the axis and are ready before loop `level`.
+  void emit_plain(std::vector<std::unique_ptr<Op>>* old, int level) {
+    for (auto& op : *old) {
+      if (!op) continue;
+      const Place& place = places_[op.get()];
+      if (place.is_along || place.is_root || std::min(place.level, last_level_ + 1) != level) continue;
+      region_.ops.push_back(std::move(op));
+    }
+  }
+
+  Status emit_loop(const std::vector<std::unique_ptr<Op>>& old, int level) {
+    std::vector<const Op*> roots;
+    for (const auto& op : old) {
+      if (!op || !places_[op.get()].is_root) continue;
+      const bool is_store = op->kind == OpKind::kStore;
+      if (is_store ? level == last_level_ : places_[op.get()].level == level) roots.push_back(op.get());
+    }
+    if (roots.empty()) return Status::ok();
+    return emit_rolled_loop(kernel_, context_, region_, roots);
+  }
+
+  static constexpr int kAfterAll = 1 << 20;
+  Kernel& kernel_;
+  RollContext& context_;
+  Region& region_;
+  std::map<const Op*, Place> places_;
+  std::map<ValueId, int> value_levels_;
+  int last_level_ = 0;
+};
+
+/// Regions that hold roots of the axis, outermost first, in program order.
+void collect_regions(Region& region, const RollContext& context, std::vector<Region*>* out) {
+  const bool has_root = std::any_of(region.ops.begin(), region.ops.end(), [&](const auto& op) { return context.is_root(*op); });
+  if (has_root) out->push_back(&region);
+  for (const auto& op : region.ops) {
+    for (Region& inner : op->regions) collect_regions(inner, context, out);
+  }
+}
+
+Status roll_axis(Kernel& kernel, AxisId axis) {
+  RollContext context(kernel, axis);
+  KAON_RETURN_IF_ERROR(context.check());
+  Axis& a = kernel.axis(axis);
+  a.kind = AxisKind::kTile;
+  a.begin = Expr(0);
+  std::vector<Region*> regions;
+  collect_regions(kernel.body, context, &regions);
+  for (Region* region : regions) KAON_RETURN_IF_ERROR(RegionRoller(kernel, context, *region).run());
+  erase_dead_ops(kernel);
+  return Status::ok();
+}
+
+}  // namespace
+
+Status roll_reductions(Kernel& kernel, const Target&) {
+  std::vector<AxisId> rolled;
+  for (const AxisSet& set : find_axis_sets(kernel)) {
+    for (const AxisId id : set.axes) {
+      const Axis& axis = kernel.axis(id);
+      if (!is_row_axis(axis) || std::find(rolled.begin(), rolled.end(), id) != rolled.end()) continue;
+      KAON_ASSIGN_OR_RETURN(const RowPlan row, row_knob(kernel.config, axis));
+      if (!row.resident) rolled.push_back(id);
+    }
+  }
+  for (const AxisId axis : rolled) KAON_RETURN_IF_ERROR(roll_axis(kernel, axis));
+  return Status::ok();
+}
+
+}  // namespace kaon::compiler

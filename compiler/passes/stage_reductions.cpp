@@ -1,0 +1,147 @@
+// Taking reductions and conversions apart.
+#include "compiler/passes/stage_reductions.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "compiler/ir/builder.h"
+#include "compiler/ir/walk.h"
+#include "compiler/passes/partials.h"
+
+namespace kaon::compiler {
+
+namespace {
+
+class Stager {
+ public:
+  explicit Stager(Kernel& kernel) : kernel_(kernel), axes_(kernel) {}
+
+  void run(Region* region) {
+    std::vector<std::unique_ptr<Op>> old = std::move(region->ops);
+    region->ops.clear();
+    for (auto& op : old) {
+      for (Region& inner : op->regions) run(&inner);
+      if (op->kind == OpKind::kReduce) {
+        stage_reduce(*region, *op);
+      } else if (op->kind == OpKind::kConvert) {
+        Builder builder(kernel_, *region);
+        builder.set_range(op->range);
+        through_shared(builder, op->operands[0], {kernel_.type(op->result()), kernel_.layout(op->result())}, "convert");
+        rename_last(*region, op->result());
+      } else {
+        region->ops.push_back(std::move(op));
+      }
+    }
+  }
+
+ private:
+  bool has_digits(ValueId value, const std::vector<int64_t>& dims, Where where) const {
+    for (const int64_t dim : dims) {
+      for (const Digit& digit : kernel_.layout(value).digits(static_cast<int>(dim))) {
+        if (digit.where == where) return true;
+      }
+    }
+    return false;
+  }
+
+  /// Partial results are complete by construction; other axes may lack lanes, which only reduce_thread leaves out.
+  bool may_lack_lanes(ValueId value, const std::vector<int64_t>& dims) const {
+    for (const int64_t dim : dims) {
+      const AxisId axis = kernel_.type(value).axes[static_cast<size_t>(dim)];
+      if (axis == kUnitAxis) continue;
+      int64_t extent = 0;
+      const Axis& a = kernel_.axis(axis);
+      if (a.kind != AxisKind::kStatic || !a.extent.is_constant(&extent) || extent < a.block) return true;
+    }
+    return false;
+  }
+
+  void stage_reduce(Region& region, const Op& op) {
+    Builder builder(kernel_, region);
+    builder.set_range(op.range);
+    ReduceFn fn = ReduceFn::kSum;
+    parse_fn(op.str_attr("fn"), &fn);
+    std::vector<int64_t> dims = op.ints_attr("dims");
+    ValueId value = op.operands[0];
+    if (has_digits(value, dims, Where::kRegister) || may_lack_lanes(value, dims)) value = fold_thread(builder, fn, value, dims);
+    if (has_digits(value, dims, Where::kLane)) {
+      const PartialTile tile = axes_.fold(value, dims, Where::kLane);
+      value = builder.reduce_lanes(fn, value, dims, tile.type, tile.layout);
+    }
+    if (has_digits(value, dims, Where::kWarp)) {
+      value = through_shared(builder, value, gathered(value, dims), "partials");
+      value = fold_thread(builder, fn, value, dims);
+    }
+    if (op.int_attr("keepdim") == 0) {
+      std::sort(dims.rbegin(), dims.rend());
+      for (const int64_t dim : dims) {
+        const Layout layout = kernel_.layout(value).squeeze(static_cast<int>(dim));
+        value = builder.squeeze(value, static_cast<int>(dim));
+        kernel_.layout(value) = layout;
+      }
+    }
+    if (value == op.operands[0]) {
+      // Nothing to fold: one position per dim already, and the axes are units.
+      replaced_.push_back({op.result(), value});
+      return;
+    }
+    rename_last(region, op.result());
+  }
+
+  ValueId fold_thread(Builder& builder, ReduceFn fn, ValueId value, const std::vector<int64_t>& dims) {
+    const PartialTile tile = axes_.fold(value, dims, Where::kRegister);
+    return builder.reduce_thread(fn, value, dims, tile.type, tile.layout);
+  }
+
+  /// The same tile with the warp digits of `dims` in registers: every thread holds the partial results of all warps.
+  PartialTile gathered(ValueId value, const std::vector<int64_t>& dims) {
+    PartialTile out{kernel_.type(value), Layout()};
+    const Layout layout = kernel_.layout(value);
+    std::vector<std::vector<Digit>> digits;
+    uint32_t unit = layout.num_registers();
+    for (int dim = 0; dim < layout.rank(); ++dim) {
+      digits.push_back(layout.digits(dim));
+      if (std::find(dims.begin(), dims.end(), dim) == dims.end() || digits.back().empty()) continue;
+      const auto count = static_cast<uint32_t>(layout.capacity(dim));
+      digits.back() = {{count, Where::kRegister, unit}};
+      unit *= count;
+    }
+    out.layout = Layout(std::move(digits), layout.num_warps(), layout.num_blocks());
+    return out;
+  }
+
+  ValueId through_shared(Builder& builder, ValueId value, const PartialTile& to, const char* what) {
+    SharedBuffer buffer;
+    buffer.name = std::string(what) + std::to_string(kernel_.shared_buffers.size());
+    buffer.bytes = static_cast<uint32_t>(dtype_bytes(to.type.dtype));
+    for (int dim = 0; dim < to.layout.rank(); ++dim) buffer.bytes *= static_cast<uint32_t>(to.layout.capacity(dim));
+    const int index = static_cast<int>(kernel_.shared_buffers.size());
+    kernel_.shared_buffers.push_back(std::move(buffer));
+    builder.shared_store(index, value);
+    return builder.shared_load(index, to.type, to.layout);
+  }
+
+  /// The op just made defines `result` instead of its own value.
+  static void rename_last(Region& region, ValueId result) { region.ops.back()->results[0] = result; }
+
+ public:
+  std::vector<std::pair<ValueId, ValueId>> replaced_;
+
+ private:
+  Kernel& kernel_;
+  PartialAxes axes_;
+};
+
+}  // namespace
+
+Status stage_reductions(Kernel& kernel, const Target&) {
+  kernel.stage = Stage::kStaged;
+  Stager stager(kernel);
+  stager.run(&kernel.body);
+  for (const auto& [from, to] : stager.replaced_) replace_uses(kernel, from, to);
+  return Status::ok();
+}
+
+}  // namespace kaon::compiler

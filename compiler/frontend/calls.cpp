@@ -1,0 +1,242 @@
+// Calls: which function a name means, casts, inlined `fn`s, and element-wise functions.
+#include "compiler/frontend/builtins.h"
+#include "compiler/support/near_miss.h"
+
+namespace kaon::compiler {
+namespace {
+
+constexpr size_t kMaxInlineDepth = 32;
+
+// Functions of the unary op that are no function of the language: operators stand for them.
+bool is_operator_only(UnaryFn fn) { return fn == UnaryFn::kNeg || fn == UnaryFn::kNot; }
+
+const char* const kUnaryNames[] = {
+#define KAON_UNARY(enumerator, text) text,
+#include "compiler/ir/functions.inc"
+#undef KAON_UNARY
+};
+
+// Known to people from elsewhere, and what stands for them here until they exist.
+struct Later {
+  const char* name;
+  const char* mend;
+};
+constexpr Later kLater[] = {
+    {"argmax", ""}, {"argmin", ""}, {"assert", ""}, {"associative_scan", ""}, {"atomic_add", ""}, {"atomic_and", ""},
+    {"atomic_cas", ""}, {"atomic_max", ""}, {"atomic_min", ""}, {"atomic_or", ""}, {"atomic_xchg", ""}, {"atomic_xor", ""},
+    {"broadcast_to", "; operands of an operator broadcast by themselves"}, {"chunk", "; load each part with a slice"},
+    {"cumprod", ""}, {"cumsum", ""}, {"dot", ""}, {"expand", "; operands of an operator broadcast by themselves"}, {"gather", ""},
+    {"join", ""}, {"permute", ""}, {"print", ""}, {"rand", ""}, {"reduce", "; there are sum, prod, mean, amax and amin"},
+    {"reshape", ""}, {"scatter", ""}, {"specialize", ""}, {"split", "; load each part with a slice"}, {"stack", ""},
+    {"transpose", ""}, {"unbind", "; load each part with a slice"},
+};
+
+struct Renamed {
+  const char* name;
+  const char* here;
+};
+constexpr Renamed kRenamed[] = {
+    {"max", "maximum(a, b) of two values, or amax(x, dim=1) along an axis"},
+    {"min", "minimum(a, b) of two values, or amin(x, dim=1) along an axis"},
+    {"floordiv", "`/`, which rounds down on integers"},
+    {"mod", "`%`"},
+    {"fma", "a * b + c"},
+    {"select", "where(condition, a, b)"},
+    {"int", "a cast such as i32(...)"},
+    {"float", "a cast such as f32(...)"},
+    {"fabs", "abs(x)"},
+    {"ones", "full(f32, 1, m)"},
+};
+
+}  // namespace
+
+const KernelBuilder::Builtin* KernelBuilder::find_builtin(const std::string& name) {
+  static const Builtin kBuiltins[] = {
+      {"amax", "amax(x, dim=1, keepdim=false)", &KernelBuilder::reduction},
+      {"amin", "amin(x, dim=1, keepdim=false)", &KernelBuilder::reduction},
+      {"arange", "arange(extent) or arange(begin, end)", &KernelBuilder::arange},
+      {"clamp", "clamp(x, low, high)", &KernelBuilder::clamp},
+      {"full", "full(f32, value, m, n)", &KernelBuilder::full},
+      {"maximum", "maximum(a, b)", &KernelBuilder::minimum_maximum},
+      {"mean", "mean(x, dim=1, keepdim=false)", &KernelBuilder::reduction},
+      {"minimum", "minimum(a, b)", &KernelBuilder::minimum_maximum},
+      {"pow", "pow(a, b)", &KernelBuilder::pow},
+      {"prod", "prod(x, dim=1, keepdim=false)", &KernelBuilder::reduction},
+      {"relu", "relu(x)", &KernelBuilder::relu},
+      {"silu", "silu(x)", &KernelBuilder::silu},
+      {"sum", "sum(x, dim=1, keepdim=false)", &KernelBuilder::reduction},
+      {"where", "where(condition, a, b)", &KernelBuilder::where},
+      {"zeros", "zeros(f32, m, n)", &KernelBuilder::zeros},
+  };
+  for (const Builtin& builtin : kBuiltins) {
+    if (name == builtin.name) return &builtin;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> KernelBuilder::callable_names() {
+  std::vector<std::string> names(std::begin(kUnaryNames), std::end(kUnaryNames));
+  for (const char* name : {"amax", "amin", "arange", "clamp", "full", "maximum", "mean", "minimum", "pow", "prod", "relu",
+                           "silu", "sum", "where", "zeros"}) {
+    names.push_back(name);
+  }
+  for (const ast::Function& function : file_.functions) names.push_back(function.name.text);
+  for (int i = 0; i < kNumDTypes; ++i) names.push_back(dtype_name(static_cast<DType>(i)));
+  return names;
+}
+
+std::optional<DType> KernelBuilder::dtype_named(const std::string& name) {
+  DType dtype;
+  if (parse_dtype(name, &dtype)) return dtype;
+  auto bound = dtypes_.find(name);
+  return bound != dtypes_.end() && calls_.empty() ? std::optional<DType>(bound->second) : std::nullopt;
+}
+
+Value KernelBuilder::call(const ast::Expression& node) {
+  if (std::optional<DType> dtype = dtype_named(node.text)) return cast(node, *dtype);
+  for (const ast::Function& function : file_.functions) {
+    if (function.name.text == node.text) return inline_call(function, node);
+  }
+  if (const Builtin* builtin = find_builtin(node.text)) return (this->*builtin->build)(node);
+  UnaryFn fn;
+  if (parse_fn(node.text, &fn) && !is_operator_only(fn)) return unary_function(node, fn);
+  if (node.text == "tile") return fail(node.focus, "tile(...) stands only in the head of a loop, `for m in tile(M)`");
+  for (const Later& later : kLater) {
+    if (node.text == later.name) return fail(node.focus, node.text + "(...) is not supported yet" + later.mend);
+  }
+  for (const Renamed& renamed : kRenamed) {
+    if (node.text == renamed.name) return fail(node.focus, "there is no function `" + node.text + "`; write " + renamed.here);
+  }
+  for (const ast::Kernel& kernel : file_.kernels) {
+    if (kernel.name.text == node.text) return fail(node.focus, "`" + node.text + "` is a kernel and cannot be called from a body; share code as a `fn`");
+  }
+  if (const Binding* binding = find(node.text)) {
+    return fail(node.focus, "`" + node.text + "` is no function", {{binding->range, node.text + " is declared here"}});
+  }
+  return fail(node.focus, "there is no function `" + node.text + "`" + did_you_mean(node.text, callable_names()));
+}
+
+bool KernelBuilder::operands_of(const ast::Expression& node, size_t least, size_t most, const char* usage, std::vector<Operand>* out) {
+  const size_t count = node.children.size();
+  if (count < least || count > most) {
+    const std::string expected = least == most ? std::to_string(least) : std::to_string(least) + " to " + std::to_string(most);
+    fail(node.range, node.text + " takes " + expected + (most == 1 ? " argument, got " : " arguments, got ") + std::to_string(count) + ": " + usage);
+    return false;
+  }
+  bool ok = true;
+  for (const ast::ExpressionPtr& child : node.children) {
+    Operand operand{expression(*child), child.get()};
+    ok = ok && !operand.value.is_error();
+    if (!operand.value.is_error()) ok = require_number(operand) && ok;
+    out->push_back(std::move(operand));
+  }
+  builder_.set_range(node.range);
+  return ok;
+}
+
+bool KernelBuilder::only_named(const ast::Expression& node, const std::vector<std::string>& names) {
+  for (size_t i = 0; i < node.named.size(); ++i) {
+    const ast::NamedArgument& argument = node.named[i];
+    bool known = false;
+    for (const std::string& name : names) known = known || argument.name == name;
+    if (!known) {
+      std::string list;
+      for (const std::string& name : names) list += (list.empty() ? "; it has " : ", ") + name + "=";
+      fail(argument.name_range, node.text + " has no argument `" + argument.name + "=`" + list);
+      return false;
+    }
+    for (size_t k = 0; k < i; ++k) {
+      if (node.named[k].name != argument.name) continue;
+      fail(argument.name_range, "`" + argument.name + "=` is given twice", {{node.named[k].name_range, "given here first"}});
+      return false;
+    }
+  }
+  return true;
+}
+
+Value KernelBuilder::cast(const ast::Expression& node, DType dtype) {
+  std::vector<Operand> a;
+  if (!only_named(node, {}) || !operands_of(node, 1, 1, (node.text + "(value)").c_str(), &a)) return Value::error();
+  const Value& value = a[0].value;
+  if (dtype == DType::kBool) {
+    if (value.is_literal()) return fail(node.range, "a literal needs no cast to bool; write true or false");
+    if (type_of(value).dtype == DType::kBool) return value;
+    if (reject_storage_type("bool", a[0])) return Value::error();
+    return compare(CompareFn::kNe, node.focus, a[0], {Value::int_literal(0), a[0].node});
+  }
+  if (value.kind == Value::Kind::kFloatLiteral && !dtype_is_float(dtype)) {
+    return fail(node.range, "a float literal cast to " + std::string(dtype_name(dtype)) + "; write the integer");
+  }
+  if (value.is_literal()) {
+    const int errors = diagnostics_.num_errors();
+    const ValueId id = literal_as(value, dtype, a[0].node->range);
+    return diagnostics_.num_errors() == errors ? Value::typed(id) : Value::error();
+  }
+  if (value.host && dtype == DType::kI64) return value;
+  return Value::typed(builder_.cast(materialise(value), dtype));
+}
+
+Value KernelBuilder::inline_call(const ast::Function& function, const ast::Expression& node) {
+  if (!only_named(node, {})) return Value::error();
+  const size_t count = function.params.size();
+  if (node.children.size() != count) {
+    return fail(node.range, function.name.text + " takes " + std::to_string(count) + (count == 1 ? " argument" : " arguments") + ", got " +
+                                std::to_string(node.children.size()),
+                {{function.name.range, function.name.text + " is declared here"}});
+  }
+  for (const CallSite& site : calls_) {
+    if (site.function != &function) continue;
+    return fail(node.range, function.name.text + " calls itself; a `fn` is inlined, so it cannot recurse");
+  }
+  if (calls_.size() >= kMaxInlineDepth) return fail(node.range, "calls nest more than " + std::to_string(kMaxInlineDepth) + " deep");
+  Scope scope;
+  for (size_t i = 0; i < count; ++i) {
+    Value value = expression(*node.children[i]);
+    if (value.is_error()) return value;
+    if (value.kind == Value::Kind::kTensor) {
+      return fail(node.children[i]->range, "a tensor cannot be passed to a `fn`; load from it and pass the value");
+    }
+    scope[function.params[i].text] = {std::move(value), function.params[i].range};
+  }
+  const size_t outer_frame = frame_;
+  frame_ = scopes_.size();
+  scopes_.push_back(std::move(scope));
+  calls_.push_back({&function, node.range});
+  Value result = Value::error();
+  if (function.body.empty() || function.body.back().kind != ast::StatementKind::kReturn) {
+    fail(function.name.range, "`fn " + function.name.text + "` does not end in `return`");
+  } else {
+    push_scope();
+    for (const ast::Statement& statement : function.body) {
+      if (&statement == &function.body.back()) break;
+      one_statement(statement);
+    }
+    result = expression(*function.body.back().value);
+    pop_scope();
+  }
+  calls_.pop_back();
+  scopes_.pop_back();
+  frame_ = outer_frame;
+  builder_.set_range(node.range);
+  return result;
+}
+
+Value KernelBuilder::unary_function(const ast::Expression& node, UnaryFn fn) {
+  std::vector<Operand> a;
+  if (!only_named(node, {}) || !operands_of(node, 1, 1, (node.text + "(x)").c_str(), &a)) return Value::error();
+  return emit_unary(fn, node.focus, a[0]);
+}
+
+Value KernelBuilder::emit_unary(UnaryFn fn, SourceRange range, const Operand& a) {
+  if (reject_storage_type(fn_text(fn), a)) return Value::error();
+  const bool literal_float = a.value.kind == Value::Kind::kIntLiteral && *why_illegal_operand(fn, DType::kI64) != '\0';
+  const DType dtype = literal_float ? DType::kF32 : type_of(a.value).dtype;
+  const std::string expected = why_illegal_operand(fn, dtype);
+  if (!expected.empty()) {
+    const std::string mend = expected.find("float") != std::string::npos ? "; cast, as in f32(...)" : "";
+    return fail(range, std::string(fn_text(fn)) + " takes " + expected + ", got " + describe(a.value) + mend);
+  }
+  return Value::typed(builder_.unary(fn, a.value.is_literal() ? literal_as(a.value, dtype, a.node->range) : materialise(a.value)));
+}
+
+}  // namespace kaon::compiler

@@ -1,0 +1,205 @@
+// Literals take types, operands come to one element type and one list of axes, and messages say why they cannot.
+#include <algorithm>
+#include <limits>
+
+#include "compiler/frontend/kernel_builder.h"
+#include "compiler/ir/type_rules.h"
+
+namespace kaon::compiler {
+namespace {
+
+bool is_storage_only(DType dtype) { return dtype == DType::kF8E4M3 || dtype == DType::kF8E5M2; }
+
+bool fits(int64_t value, DType dtype) {
+  if (dtype == DType::kI64) return true;
+  const int digits = dtype_row(dtype).significand_bits;
+  const int64_t limit = int64_t{1} << digits;
+  return dtype_is_signed(dtype) ? value >= -limit && value < limit : value >= 0 && value < limit;
+}
+
+std::string limits_text(DType dtype) {
+  const int64_t limit = int64_t{1} << dtype_row(dtype).significand_bits;
+  return std::to_string(dtype_is_signed(dtype) ? -limit : 0) + " to " + std::to_string(limit - 1);
+}
+
+}  // namespace
+
+bool KernelBuilder::require_number(const Operand& operand) {
+  const Value& value = operand.value;
+  if (value.kind == Value::Kind::kTensor) {
+    const size_t rank = facts_.extents[static_cast<size_t>(value.tensor)].size();
+    std::string whole = ":";
+    for (size_t i = 1; i < rank; ++i) whole += ", :";
+    fail(operand.node->range, "`" + value.name + "` is a tensor; load values from it with a subscript, as in " + value.name + "[" + whole + "]");
+  } else if (value.kind == Value::Kind::kTileVariable) {
+    fail(operand.node->range, "`" + value.name + "` is a tile variable; its coordinates are " + value.name + ".index, its first one " +
+                                  value.name + ".begin");
+  }
+  return value.is_number();
+}
+
+const Type& KernelBuilder::type_of(const Value& value) {
+  static const Type kHostInt{DType::kI64, {}};
+  static const Type kFloat{DType::kF32, {}};
+  if (value.kind == Value::Kind::kFloatLiteral) return kFloat;
+  return value.id == kNoValue ? kHostInt : kernel_.type(value.id);
+}
+
+ValueId KernelBuilder::materialise(const Value& value) {
+  if (value.id != kNoValue) return value.id;
+  if (value.kind == Value::Kind::kFloatLiteral) return builder_.float_const(DType::kF32, value.float_value);
+  if (value.kind == Value::Kind::kIntLiteral) return builder_.int_const(DType::kI64, value.int_value);
+  if (std::optional<int64_t> constant = value.host->constant()) return builder_.int_const(DType::kI64, *constant);
+  const std::string text = value.host->to_string();
+  for (const auto& region : host_values_) {
+    auto found = region.find(text);
+    if (found != region.end()) return found->second;
+  }
+  const ValueId id = builder_.expr(value.host->to_expr());
+  host_values_.back()[text] = id;
+  return id;
+}
+
+ValueId KernelBuilder::literal_as(const Value& literal, DType dtype, SourceRange range) {
+  if (dtype_is_float(dtype)) {
+    const double number = literal.kind == Value::Kind::kFloatLiteral ? literal.float_value : static_cast<double>(literal.int_value);
+    return builder_.float_const(dtype, number);
+  }
+  if (!fits(literal.int_value, dtype)) {
+    fail(range, "the literal " + std::to_string(literal.int_value) + " does not fit " + dtype_name(dtype) + ", which holds " + limits_text(dtype));
+  }
+  return builder_.int_const(dtype, literal.int_value);
+}
+
+std::optional<ValueId> KernelBuilder::as_index(const Operand& operand) {
+  if (!require_number(operand)) return std::nullopt;
+  if (operand.value.kind == Value::Kind::kFloatLiteral || !dtype_is_int(type_of(operand.value).dtype)) {
+    fail(operand.node->range, "an index is an integer, got " + describe(operand.value));
+    return std::nullopt;
+  }
+  return builder_.cast(materialise(operand.value), DType::kI64);
+}
+
+std::string KernelBuilder::describe(const Value& value) {
+  switch (value.kind) {
+    case Value::Kind::kError: return "an error";
+    case Value::Kind::kIntLiteral: return "the literal " + std::to_string(value.int_value);
+    case Value::Kind::kFloatLiteral: return "a float literal";
+    case Value::Kind::kTyped: return type_text(kernel_, type_of(value));
+    case Value::Kind::kTensor: return "tensor " + value.name;
+    case Value::Kind::kTileVariable: return "tile variable " + value.name;
+  }
+  return "";
+}
+
+std::string KernelBuilder::describe_axis(AxisId axis) {
+  const Axis& info = kernel_.axis(axis);
+  const std::optional<HostInt>& end = ranges_[static_cast<size_t>(axis)].end;
+  const std::string extent = end ? end->to_string() : "a run-time bound";
+  if (info.kind == AxisKind::kTile) return info.name + " (tiles up to " + extent + ")";
+  return info.name + " (all " + extent + ")";
+}
+
+bool KernelBuilder::reject_storage_type(const std::string& text, const Operand& operand) {
+  if (!operand.value.is_typed()) return false;
+  const DType dtype = type_of(operand.value).dtype;
+  if (!is_storage_only(dtype)) return false;
+  fail(operand.node->range, std::string(dtype_name(dtype)) + " is for storage only and has no `" + text + "`; compute in f32 with f32(...)");
+  return true;
+}
+
+bool KernelBuilder::common_dtype(const std::string& text, SourceRange range, const std::vector<Operand>& operands, DType* out) {
+  const Operand* first = nullptr;
+  bool float_literal = false;
+  for (const Operand& operand : operands) {
+    if (reject_storage_type(text, operand)) return false;
+    if (operand.value.kind == Value::Kind::kFloatLiteral) float_literal = true;
+    if (!operand.value.is_typed()) continue;
+    if (first == nullptr) {
+      first = &operand;
+      continue;
+    }
+    const DType a = type_of(first->value).dtype;
+    const DType b = type_of(operand.value).dtype;
+    if (a == b) continue;
+    const bool same_class = dtype_is_float(a) == dtype_is_float(b);
+    const DType mend = same_class ? (dtype_bytes(a) >= dtype_bytes(b) ? a : b) : (dtype_is_float(a) ? a : b);
+    const DType wide = same_class && dtype_bytes(a) == dtype_bytes(b) && dtype_is_float(a) ? DType::kF32 : mend;
+    fail(range, std::string(dtype_name(a)) + " and " + dtype_name(b) + " do not mix in `" + text + "`; cast, as in " + dtype_name(wide) + "(...)");
+    return false;
+  }
+  *out = first != nullptr ? type_of(first->value).dtype : float_literal ? DType::kF32 : DType::kI64;
+  if (!float_literal || dtype_is_float(*out)) {
+    const bool int_meets_bool = *out == DType::kBool && std::any_of(operands.begin(), operands.end(), [](const Operand& o) { return o.value.is_literal(); });
+    if (!int_meets_bool) return true;
+    fail(range, "a number and a bool do not mix in `" + text + "`; write true or false");
+    return false;
+  }
+  fail(range, std::string(dtype_name(*out)) + " and a float literal do not mix in `" + text + "`; cast, as in f32(...)");
+  return false;
+}
+
+// "; write [:, None] to make m an axis of its own": when an operand of lower rank has its axes elsewhere in the other.
+std::string KernelBuilder::mend_for_axes(const std::vector<AxisId>& a, const std::vector<AxisId>& b) {
+  const std::vector<AxisId>& low = a.size() < b.size() ? a : b;
+  const std::vector<AxisId>& high = a.size() < b.size() ? b : a;
+  if (low.size() == high.size() || low.empty()) return "";
+  std::string view;
+  size_t next = 0;
+  for (AxisId axis : high) {
+    const bool matches = next < low.size() && low[next] == axis;
+    if (matches) ++next;
+    view += std::string(view.empty() ? "" : ", ") + (matches ? ":" : "None");
+  }
+  return next == low.size() ? "; the shapes match with [" + view + "] after the second" : "";
+}
+
+bool KernelBuilder::common_axes(const std::string& text, SourceRange range, const std::vector<Operand>& operands,
+                                std::vector<ValueId>* values) {
+  std::vector<AxisId> axes;
+  size_t largest = 0;
+  for (size_t i = 0; i < values->size(); ++i) {
+    std::vector<AxisId> other = kernel_.type((*values)[i]).axes;
+    const std::vector<AxisId> before = axes;
+    if (other.size() > axes.size()) axes.insert(axes.begin(), other.size() - axes.size(), kUnitAxis);
+    const size_t shift = axes.size() - other.size();
+    for (size_t k = 0; k < other.size(); ++k) {
+      AxisId& here = axes[k + shift];
+      if (here == other[k] || other[k] == kUnitAxis) continue;
+      if (here != kUnitAxis) {
+        const std::string mend = mend_for_axes(before, other);
+        fail(range, "shapes do not match in `" + text + "`: " + axes_text(kernel_, before) + " and " + axes_text(kernel_, other) +
+                        ", where axis " + describe_axis(here) + " meets axis " + describe_axis(other[k]) +
+                        (mend.empty() ? "" : "; put [...] with None where an axis is missing"),
+             {{operands[largest].node->range, "this is " + type_text(kernel_, kernel_.type((*values)[largest]))},
+              {operands[i].node->range, "this is " + type_text(kernel_, kernel_.type((*values)[i])) + mend}});
+        return false;
+      }
+      here = other[k];
+    }
+    if (kernel_.type((*values)[i]).axes.size() >= kernel_.type((*values)[largest]).axes.size()) largest = i;
+  }
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i] == kUnitAxis || std::find(axes.begin() + static_cast<ptrdiff_t>(i) + 1, axes.end(), axes[i]) == axes.end()) continue;
+    fail(range, "the result of `" + text + "` would have axis " + kernel_.axis(axes[i]).name +
+                    " twice: " + axes_text(kernel_, axes) + "; a value has an axis once");
+    return false;
+  }
+  for (ValueId& value : *values) value = builder_.broadcast_to(value, axes);
+  return true;
+}
+
+bool KernelBuilder::unify(const std::string& text, SourceRange range, const std::vector<Operand>& operands, std::vector<ValueId>* out) {
+  for (const Operand& operand : operands) {
+    if (operand.value.is_error() || !require_number(operand)) return false;
+  }
+  DType dtype;
+  if (!common_dtype(text, range, operands, &dtype)) return false;
+  const int errors = diagnostics_.num_errors();
+  for (const Operand& operand : operands) {
+    out->push_back(operand.value.is_literal() ? literal_as(operand.value, dtype, operand.node->range) : materialise(operand.value));
+  }
+  return diagnostics_.num_errors() == errors && common_axes(text, range, operands, out);
+}
+
+}  // namespace kaon::compiler

@@ -1,0 +1,175 @@
+// Checks a kernel's body under one binding of its generics and builds its logical IR in the same walk.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/frontend/ast.h"
+#include "compiler/frontend/signature_builder.h"
+#include "compiler/frontend/value.h"
+#include "compiler/ir/builder.h"
+#include "compiler/ir/ir.h"
+#include "compiler/support/diagnostics.h"
+
+namespace kaon::compiler {
+
+class KernelBuilder {
+ public:
+  KernelBuilder(const ast::File& file, const ast::Kernel& source, const DTypeBinding& dtypes, SignatureFacts facts,
+                Diagnostics* diagnostics);
+
+  /// The kernel at stage kLogical; meaningless after an error, which was reported. kInternal is a bug of the front end.
+  Result<Kernel> run();
+
+ private:
+  struct Binding {
+    Value value;
+    SourceRange range;   // unknown for what the head declares
+    bool is_var = false;
+    bool used = false;
+    int loop_depth = 0;
+  };
+  using Scope = std::map<std::string, Binding>;
+  struct Note {
+    SourceRange range;
+    std::string message;
+  };
+  struct AxisRange {
+    std::optional<HostInt> begin, end;  // of tile axes, where the host knows them
+  };
+  /// One operand of an operator with its source, for messages and for its conversion.
+  struct Operand {
+    Value value;
+    const ast::Expression* node = nullptr;
+  };
+  struct CallSite {
+    const ast::Function* function;
+    SourceRange range;
+  };
+  struct Builtin;
+
+  // Names and messages: kernel_builder.cpp.
+  Value fail(SourceRange range, const std::string& message, const std::vector<Note>& notes = {});
+  void declare_head();
+  Binding* find(const std::string& name);
+  bool declare(const ast::Name& name, Value value, bool is_var);
+  void push_scope() { scopes_.emplace_back(); }
+  void pop_scope();
+  void warn_unused_inputs();
+  bool too_large(SourceRange range);
+
+  // Statements: statements.cpp.
+  void statements(const std::vector<ast::Statement>& body);
+  void one_statement(const ast::Statement& statement);
+  void let_statement(const ast::Statement& statement);
+  void assignment(const ast::Statement& statement);
+  void assign_variable(const ast::Statement& statement);
+  void store(const ast::Statement& statement);
+  void for_statement(const ast::Statement& statement);
+  bool tile_axes(const ast::Statement& statement, std::vector<AxisId>* axes);
+  AxisId tile_axis(const ast::Name& variable, const ast::Expression* begin, const ast::Expression* end, int64_t block);
+  bool tile_bound(const ast::Expression& node, std::optional<HostInt>* host, ValueId* value);
+  bool tile_blocks(const ast::Expression& call, size_t count, std::vector<int64_t>* blocks);
+  std::vector<std::string> carried_variables(const std::vector<ast::Statement>& body);
+  void loop_body(const ast::Statement& statement, const std::vector<AxisId>& axes, const std::vector<std::string>& carried);
+  std::optional<ValueId> to_variable_type(const Binding& variable, const std::string& name, Value value, const ast::Expression& node);
+
+  // Expressions: expressions.cpp.
+  Value expression(const ast::Expression& node);
+  Value name(const ast::Expression& node);
+  Value member(const ast::Expression& node);
+  Value unary(const ast::Expression& node);
+  Value binary(ast::TokenKind op, SourceRange op_range, const Operand& a, const Operand& b);
+  Value fold_literals(ast::TokenKind op, SourceRange op_range, const Operand& a, const Operand& b);
+  Value compare(CompareFn fn, SourceRange op_range, const Operand& a, const Operand& b);
+  Value emit_binary(BinaryFn fn, const std::string& text, SourceRange range, const Operand& a, const Operand& b);
+  std::optional<int64_t> constant(const ast::Expression& node, const char* what);
+  std::optional<bool> flag(const ast::Expression& node, const char* what);
+
+  // Types and shapes: conversions.cpp.
+  bool require_number(const Operand& operand);
+  const Type& type_of(const Value& value);
+  /// The IR value: an expr op for what the host knows, a constant for a literal without a type (i64 or f32).
+  ValueId materialise(const Value& value);
+  ValueId literal_as(const Value& literal, DType dtype, SourceRange range);
+  std::optional<ValueId> as_index(const Operand& operand);
+  /// Gives all operands one element type and one list of axes, or reports why not; `text` names what combines them.
+  bool unify(const std::string& text, SourceRange range, const std::vector<Operand>& operands, std::vector<ValueId>* out);
+  bool common_dtype(const std::string& text, SourceRange range, const std::vector<Operand>& operands, DType* out);
+  bool common_axes(const std::string& text, SourceRange range, const std::vector<Operand>& operands, std::vector<ValueId>* values);
+  std::string describe(const Value& value);
+  std::string describe_axis(AxisId axis);
+  std::string mend_for_axes(const std::vector<AxisId>& a, const std::vector<AxisId>& b);
+  bool reject_storage_type(const std::string& text, const Operand& operand);
+
+  // Axes: kernel_builder.cpp.
+  AxisId whole_axis(const HostInt& extent, int occurrence, AxisKind kind);
+  std::string unique_axis_name(const std::string& wanted);
+  bool is_natural(const HostInt& value) const;
+
+  // Tensors and views: subscripts.cpp.
+  Value subscript(const ast::Expression& node);
+  Value load(const ast::Expression& node, const Value& tensor);
+  Value view(const ast::Expression& node, const Value& base);
+  bool subscripts(const ast::Expression& node, const Value& tensor, bool is_store, std::vector<Subscript>* out,
+                  std::vector<size_t>* new_axes);
+  bool subscript_item(const ast::Expression& item, const Value& tensor, size_t dim, bool is_store,
+                      std::vector<Subscript>* out);
+  bool tile_subscript(const ast::Expression& item, const Value& variable, const Value& tensor, size_t dim, bool is_store,
+                      std::vector<Subscript>* out);
+  bool slice_subscript(const ast::Expression& item, const Value& tensor, size_t dim, std::vector<Subscript>* out);
+  bool scalar_subscript(const ast::Expression& item, const Value& value, const Value& tensor, size_t dim,
+                        std::vector<Subscript>* out);
+  std::optional<HostInt> slice_bound(const ast::Expression& node, const HostInt& extent);
+  int occurrences(const std::vector<Subscript>& subscripts, const HostInt& extent);
+
+  // Calls: calls.cpp (functions), reductions.cpp, creation.cpp.
+  Value call(const ast::Expression& node);
+  Value inline_call(const ast::Function& function, const ast::Expression& node);
+  Value cast(const ast::Expression& node, DType dtype);
+  Value unary_function(const ast::Expression& node, UnaryFn fn);
+  Value emit_unary(UnaryFn fn, SourceRange range, const Operand& a);
+  bool operands_of(const ast::Expression& node, size_t least, size_t most, const char* usage, std::vector<Operand>* out);
+  bool only_named(const ast::Expression& node, const std::vector<std::string>& names);
+  std::optional<DType> dtype_named(const std::string& name);
+  std::vector<std::string> callable_names();
+  Value minimum_maximum(const ast::Expression& node);
+  Value pow(const ast::Expression& node);
+  Value clamp(const ast::Expression& node);
+  Value where(const ast::Expression& node);
+  Value silu(const ast::Expression& node);
+  Value relu(const ast::Expression& node);
+  Value reduction(const ast::Expression& node);
+  Value mean_of(ValueId sum, const std::vector<AxisId>& folded, SourceRange range);
+  bool reduced_dims(const ast::Expression& node, int rank, std::vector<int64_t>* dims, bool* keepdim);
+  ValueId drop_unit_dims(ValueId value, std::vector<int64_t>* dims, bool keepdim);
+  Value zeros(const ast::Expression& node);
+  Value full(const ast::Expression& node);
+  Value arange(const ast::Expression& node);
+  std::optional<std::vector<AxisId>> shape(const ast::Expression& node, size_t first);
+  std::optional<DType> dtype_argument(const ast::Expression& node, const char* usage);
+  static const Builtin* find_builtin(const std::string& name);
+
+  const ast::File& file_;
+  const ast::Kernel& source_;
+  const DTypeBinding& dtypes_;
+  SignatureFacts facts_;
+  Diagnostics& diagnostics_;
+  Kernel kernel_;
+  Builder builder_;
+  std::vector<Scope> scopes_;
+  size_t frame_ = 0;                               // first scope that the function being inlined sees
+  std::vector<CallSite> calls_;                    // functions being inlined, outermost first
+  int loop_depth_ = 0;
+  bool has_grid_ = false;
+  bool reported_size_ = false;
+  std::map<std::string, AxisId> whole_axes_;
+  std::vector<AxisRange> ranges_;                  // by AxisId
+  std::vector<std::map<std::string, ValueId>> host_values_;  // per open region: expr ops already there
+  std::vector<bool> stored_;                       // by tensor
+};
+
+}  // namespace kaon::compiler

@@ -1,0 +1,207 @@
+// The front end's entry: a file is lexed, parsed, and each kernel checked under each of its dtype bindings.
+#include <algorithm>
+#include <optional>
+
+#include "compiler/frontend/ast.h"
+#include "compiler/frontend/frontend.h"
+#include "compiler/frontend/kernel_builder.h"
+#include "compiler/frontend/lexer.h"
+#include "compiler/frontend/parser.h"
+#include "compiler/frontend/signature_builder.h"
+#include "compiler/support/near_miss.h"
+#include "compiler/support/sha256.h"
+
+namespace kaon::compiler {
+namespace {
+
+/// An error or warning with its notes.
+struct Report {
+  Diagnostic head;
+  std::vector<Diagnostic> notes;
+  size_t binding = 0;   // first binding that has it
+  size_t bindings = 1;  // how many bindings have it, word for word
+};
+
+std::string binding_text(const DTypeBinding& binding) {
+  std::string text;
+  for (const auto& [name, dtype] : binding) text += (text.empty() ? "" : ", ") + name + " = " + dtype_name(dtype);
+  return text;
+}
+
+// One mistake is reported once, for the first binding that shows it, and says for which when the others do not show it.
+void merge(const Diagnostics& from, size_t binding, std::vector<Report>* reports) {
+  Report* current = nullptr;
+  for (const Diagnostic& d : from.all()) {
+    if (d.severity == Severity::kNote) {
+      if (current != nullptr) current->notes.push_back(d);
+      continue;
+    }
+    current = nullptr;
+    auto same = std::find_if(reports->begin(), reports->end(), [&](const Report& r) {
+      return r.head.range.begin == d.range.begin && r.head.range.end == d.range.end && r.head.severity == d.severity;
+    });
+    if (same == reports->end()) {
+      reports->push_back({d, {}, binding, 1});
+      current = &reports->back();
+    } else if (same->head.message == d.message && same->binding + same->bindings == binding) {
+      ++same->bindings;
+    } else if (same->binding == binding) {
+      reports->push_back({d, {}, binding, 1});  // two different mistakes at one place
+      current = &reports->back();
+    }
+  }
+}
+
+void publish(const std::vector<Report>& reports, const ast::Kernel& kernel, const std::vector<DTypeBinding>& bindings,
+             Diagnostics* out) {
+  for (const Report& report : reports) {
+    if (report.head.severity == Severity::kError) {
+      out->error(report.head.range, report.head.message);
+    } else {
+      out->warning(report.head.range, report.head.message);
+    }
+    for (const Diagnostic& note : report.notes) out->note(note.range, note.message);
+    if (report.bindings == bindings.size() || bindings[report.binding].empty()) continue;
+    out->note(kernel.generics.front().name.range, "with " + binding_text(bindings[report.binding]));
+  }
+}
+
+template <typename Declaration>
+void check_unique(const std::vector<Declaration>& declarations, const char* what, Diagnostics* diagnostics) {
+  for (size_t i = 0; i < declarations.size(); ++i) {
+    for (size_t k = 0; k < i; ++k) {
+      if (declarations[i].name.text != declarations[k].name.text) continue;
+      diagnostics->error(declarations[i].name.range, std::string(what) + " " + declarations[i].name.text + " is declared twice");
+      diagnostics->note(declarations[k].name.range, "declared here first");
+      break;
+    }
+  }
+}
+
+void check_functions(const ast::File& file, Diagnostics* diagnostics) {
+  for (const ast::Function& function : file.functions) {
+    DType ignored;
+    if (parse_dtype(function.name.text, &ignored)) {
+      diagnostics->error(function.name.range, "`" + function.name.text + "` is an element type and cannot name a function");
+    }
+    for (size_t i = 0; i < function.params.size(); ++i) {
+      for (size_t k = 0; k < i; ++k) {
+        if (function.params[i].text != function.params[k].text) continue;
+        diagnostics->error(function.params[i].range, "parameter " + function.params[i].text + " is declared twice");
+        diagnostics->note(function.params[k].range, "declared here first");
+      }
+    }
+  }
+}
+
+Status build(const ast::File& file, const ast::Kernel& kernel, const DTypeBinding& binding, const ConstexprBinding& constants,
+             Diagnostics* diagnostics, std::optional<Kernel>* out) {
+  std::optional<SignatureFacts> facts = build_signature(kernel, binding, constants, diagnostics);
+  if (!facts) return Status::ok();
+  Result<Kernel> result = KernelBuilder(file, kernel, binding, std::move(*facts), diagnostics).run();
+  if (!result) return result.status();
+  *out = std::move(result).value();
+  return Status::ok();
+}
+
+void check_kernel(const SourceFile& source, const ast::File& file, const ast::Kernel& kernel,
+                  const std::vector<DTypeBinding>& bindings, Diagnostics* diagnostics) {
+  std::vector<Report> reports;
+  for (size_t i = 0; i < bindings.size(); ++i) {
+    Diagnostics local(source);
+    std::optional<Kernel> ignored;
+    const Status status = build(file, kernel, bindings[i], {}, &local, &ignored);
+    if (!status) local.error(kernel.name.range, "internal: " + status.message() + "; this is a bug of Kaon, please report it");
+    merge(local, i, &reports);
+  }
+  publish(reports, kernel, bindings, diagnostics);
+}
+
+std::string names_text(const std::vector<KernelInfo>& kernels) {
+  std::string text;
+  for (const KernelInfo& kernel : kernels) text += (text.empty() ? "" : ", ") + kernel.name;
+  return text;
+}
+
+}  // namespace
+
+struct Program::Impl {
+  SourceFile source;
+  std::vector<ast::Token> tokens;
+  ast::File file;
+  std::vector<KernelInfo> kernels;
+};
+
+Program::Program(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Program::~Program() = default;
+
+std::unique_ptr<Program> Program::create(const SourceFile& file, Diagnostics* diagnostics) {
+  auto impl = std::make_unique<Impl>(Impl{file, {}, {}, {}});
+  impl->tokens = ast::lex(impl->source, diagnostics);
+  impl->file = ast::parse(impl->source, impl->tokens, diagnostics);
+  if (diagnostics->has_errors()) return nullptr;
+  if (impl->file.kernels.empty()) {
+    diagnostics->error({}, "the file has no kernel");
+    return nullptr;
+  }
+  check_unique(impl->file.kernels, "kernel", diagnostics);
+  check_unique(impl->file.functions, "function", diagnostics);
+  check_functions(impl->file, diagnostics);
+  for (const ast::Kernel& kernel : impl->file.kernels) {
+    KernelInfo info{kernel.name.text, all_bindings(kernel), {}, kernel.range};
+    for (const ast::Param& param : kernel.inputs) {
+      if (param.kind == ast::Param::Kind::kConstexpr) info.constexpr_params.push_back(param.name.text);
+    }
+    if (info.bindings.size() > kMaxBindings) {
+      diagnostics->error(kernel.generics.front().name.range, "the generics allow " + std::to_string(info.bindings.size()) +
+                                                                 " combinations or more, the most is " + std::to_string(kMaxBindings));
+    } else {
+      check_kernel(impl->source, impl->file, kernel, info.bindings, diagnostics);
+    }
+    impl->kernels.push_back(std::move(info));
+  }
+  if (diagnostics->has_errors()) return nullptr;
+  return std::unique_ptr<Program>(new Program(std::move(impl)));
+}
+
+const std::vector<KernelInfo>& Program::kernels() const { return impl_->kernels; }
+
+Result<Kernel> Program::instantiate(const std::string& name, const DTypeBinding& dtypes, const ConstexprBinding& constants) const {
+  for (size_t i = 0; i < impl_->kernels.size(); ++i) {
+    const KernelInfo& info = impl_->kernels[i];
+    if (info.name != name) continue;
+    if (std::find(info.bindings.begin(), info.bindings.end(), dtypes) == info.bindings.end()) {
+      std::string allowed;
+      for (const DTypeBinding& binding : info.bindings) allowed += (allowed.empty() ? "" : " | ") + binding_text(binding);
+      return Status(Code::kInvalidArgument, "kernel " + name + " is not declared for " +
+                                                (dtypes.empty() ? "no binding of its types" : binding_text(dtypes)) + ", expected one of: " +
+                                                (allowed.empty() ? "no binding, it has no generics" : allowed));
+    }
+    for (const auto& [constant, value] : constants) {
+      if (std::find(info.constexpr_params.begin(), info.constexpr_params.end(), constant) == info.constexpr_params.end()) {
+        return Status(Code::kInvalidArgument, "kernel " + name + " has no constexpr parameter " + constant +
+                                                  did_you_mean(constant, info.constexpr_params));
+      }
+    }
+    Diagnostics diagnostics(impl_->source);
+    std::optional<Kernel> kernel;
+    KAON_RETURN_IF_ERROR(build(impl_->file, impl_->file.kernels[i], dtypes, constants, &diagnostics, &kernel));
+    if (diagnostics.has_errors() || !kernel) return Status(Code::kCompile, diagnostics.render());
+    return std::move(*kernel);
+  }
+  return Status(Code::kNotFound, "no kernel " + name + " in " + impl_->source.name() + ", which has: " + names_text(impl_->kernels));
+}
+
+std::string Program::source_hash() const {
+  // One token a line: blank space and comments are gone, and no two tokens can run together.
+  std::string text;
+  for (const ast::Token& token : impl_->tokens) {
+    text += token.text;
+    text += '\n';
+  }
+  return sha256_hex(text);
+}
+
+std::string Program::dump_ast() const { return ast::dump(impl_->file); }
+
+}  // namespace kaon::compiler

@@ -1,0 +1,263 @@
+// Declarations, assignments, stores and tile loops.
+#include <algorithm>
+
+#include "compiler/frontend/kernel_builder.h"
+#include "compiler/ir/type_rules.h"
+#include "compiler/support/near_miss.h"
+
+namespace kaon::compiler {
+namespace {
+
+using ast::TokenKind;
+using ast::StatementKind;
+
+TokenKind operator_of(TokenKind assignment) {
+  switch (assignment) {
+    case TokenKind::kPlusEqual: return TokenKind::kPlus;
+    case TokenKind::kMinusEqual: return TokenKind::kMinus;
+    case TokenKind::kStarEqual: return TokenKind::kStar;
+    case TokenKind::kSlashEqual: return TokenKind::kSlash;
+    case TokenKind::kPercentEqual: return TokenKind::kPercent;
+    case TokenKind::kAmpEqual: return TokenKind::kAmp;
+    case TokenKind::kPipeEqual: return TokenKind::kPipe;
+    case TokenKind::kCaretEqual: return TokenKind::kCaret;
+    case TokenKind::kShlEqual: return TokenKind::kShl;
+    default: return TokenKind::kShr;
+  }
+}
+
+void assigned_names(const std::vector<ast::Statement>& body, std::vector<std::string>* names) {
+  for (const ast::Statement& statement : body) {
+    if (statement.kind == StatementKind::kAssign && statement.target->kind == ast::ExpressionKind::kName &&
+        std::find(names->begin(), names->end(), statement.target->text) == names->end()) {
+      names->push_back(statement.target->text);
+    }
+    assigned_names(statement.body, names);
+  }
+}
+
+}  // namespace
+
+void KernelBuilder::statements(const std::vector<ast::Statement>& body) {
+  for (const ast::Statement& statement : body) one_statement(statement);
+}
+
+void KernelBuilder::one_statement(const ast::Statement& statement) {
+  builder_.set_range(statement.range);
+  switch (statement.kind) {
+    case StatementKind::kLet:
+    case StatementKind::kVar: let_statement(statement); break;
+    case StatementKind::kAssign: assignment(statement); break;
+    case StatementKind::kFor: for_statement(statement); break;
+    case StatementKind::kReturn:
+      fail(statement.range, calls_.empty() ? "`return` belongs in a `fn`; a kernel stores to its outputs"
+                                           : "`return` stands once, as the last statement of a `fn`");
+      break;
+  }
+}
+
+void KernelBuilder::let_statement(const ast::Statement& statement) {
+  const bool is_var = statement.kind == StatementKind::kVar;
+  Value value = expression(*statement.value);
+  if (!value.is_error() && !require_number({value, statement.value.get()})) value = Value::error();
+  builder_.set_range(statement.range);
+  // A variable has one type for good, so a literal takes its own here: i64 or f32.
+  if (is_var && value.is_number()) value = Value::typed(materialise(value));
+  if (value.id != kNoValue && kernel_.values[static_cast<size_t>(value.id)].name.empty()) {
+    kernel_.values[static_cast<size_t>(value.id)].name = statement.names[0].text;
+  }
+  declare(statement.names[0], std::move(value), is_var);
+}
+
+void KernelBuilder::assignment(const ast::Statement& statement) {
+  const ast::Expression& target = *statement.target;
+  if (target.kind == ast::ExpressionKind::kName) return assign_variable(statement);
+  if (target.kind == ast::ExpressionKind::kSubscript && target.children[0]->kind == ast::ExpressionKind::kName) return store(statement);
+  fail(target.range, "expected a variable or a subscripted output on the left of `=`");
+}
+
+void KernelBuilder::assign_variable(const ast::Statement& statement) {
+  const std::string& name = statement.target->text;
+  Binding* binding = find(name);
+  if (binding == nullptr) {
+    this->name(*statement.target);  // reports, with near misses
+    return;
+  }
+  if (binding->value.kind == Value::Kind::kTensor) {
+    fail(statement.target->range, "store to a tensor with a subscript, as in " + name + "[m, :] = ...");
+    return;
+  }
+  if (!binding->is_var) {
+    if (binding->value.is_error()) return;
+    std::vector<Note> notes;
+    if (binding->range.is_known()) notes.push_back({binding->range, name + " is declared here"});
+    fail(statement.target->range, "`" + name + "` cannot be assigned to; declare it with `var`", notes);
+    return;
+  }
+  Value value = expression(*statement.value);
+  builder_.set_range(statement.range);
+  if (statement.op != TokenKind::kEqual) {
+    value = binary(operator_of(statement.op), statement.op_range, {binding->value, statement.target.get()},
+                   {value, statement.value.get()});
+  }
+  if (value.is_error() || binding->value.is_error()) return;
+  if (std::optional<ValueId> converted = to_variable_type(*binding, name, value, *statement.value)) {
+    binding->value = Value::typed(*converted);
+  }
+}
+
+// A variable keeps the type of its declaration: a loop carries it round, and one type must serve every turn.
+std::optional<ValueId> KernelBuilder::to_variable_type(const Binding& variable, const std::string& name, Value value,
+                                                       const ast::Expression& node) {
+  const Type type = type_of(variable.value);
+  if (!require_number({value, &node})) return std::nullopt;
+  const std::vector<Note> notes = {{variable.range, name + " is declared here"}};
+  const int errors = diagnostics_.num_errors();
+  if (value.is_literal() && (dtype_is_float(type.dtype) || (value.kind == Value::Kind::kIntLiteral && dtype_is_int(type.dtype)))) {
+    value = Value::typed(literal_as(value, type.dtype, node.range));
+    if (diagnostics_.num_errors() != errors) return std::nullopt;
+  }
+  const Type got = type_of(value);
+  if (got.dtype != type.dtype) {
+    fail(node.range, "`" + name + "` is " + type_text(kernel_, type) + " and the value is " + describe(value) + "; cast the value, as in " +
+                         dtype_name(type.dtype) + "(...), or declare `" + name + "` with that type", notes);
+    return std::nullopt;
+  }
+  bool matches = got.axes.size() <= type.axes.size();
+  for (size_t i = 0; matches && i < got.axes.size(); ++i) {
+    const AxisId axis = got.axes[got.axes.size() - 1 - i];
+    matches = axis == kUnitAxis || axis == type.axes[type.axes.size() - 1 - i];
+  }
+  if (!matches) {
+    fail(node.range, "`" + name + "` is " + type_text(kernel_, type) + " and cannot become " + type_text(kernel_, got) +
+                         "; declare it with that shape, or reduce the value", notes);
+    return std::nullopt;
+  }
+  return builder_.broadcast_to(materialise(value), type.axes);
+}
+
+void KernelBuilder::store(const ast::Statement& statement) {
+  const ast::Expression& target = *statement.target;
+  const Value tensor = expression(*target.children[0]);
+  if (tensor.is_error()) return;
+  if (tensor.kind != Value::Kind::kTensor) {
+    fail(target.range, "`" + target.children[0]->text + "` is no tensor; a part of a value cannot be assigned");
+    return;
+  }
+  const TensorParam& param = kernel_.signature.tensors[static_cast<size_t>(tensor.tensor)];
+  const std::vector<Note> notes = {{facts_.places[param.name], param.name + " is declared here"}};
+  stored_[static_cast<size_t>(tensor.tensor)] = true;
+  if (!param.is_output) {
+    fail(target.range, "`" + param.name + "` is an input; only outputs can be stored to", notes);
+    return;
+  }
+  if (statement.op != TokenKind::kEqual) {
+    fail(statement.op_range, "an output cannot be read, so it cannot be updated; add up in a `var` and store once", notes);
+    return;
+  }
+  if (loop_depth_ == 0) {
+    fail(statement.range, "a store belongs inside the tile loop");
+    return;
+  }
+  std::vector<Subscript> index;
+  std::vector<size_t> new_axes;
+  const bool ok = subscripts(target, tensor, /*is_store=*/true, &index, &new_axes);
+  Value value = expression(*statement.value);
+  builder_.set_range(statement.range);
+  if (!ok || value.is_error() || !require_number({value, statement.value.get()})) return;
+  if (value.is_literal() && (dtype_is_float(param.dtype) || (value.kind == Value::Kind::kIntLiteral && dtype_is_int(param.dtype)))) {
+    value = Value::typed(literal_as(value, param.dtype, statement.value->range));
+  }
+  const Type type = type_of(value);
+  if (type.dtype != param.dtype) {
+    const std::string cast = param.dtype_var.empty() ? dtype_name(param.dtype) : param.dtype_var;
+    fail(statement.value->range, "`" + param.name + "` holds " + dtype_name(param.dtype) + " and the value is " + describe(value) +
+                                     "; cast it with " + cast + "(...)", notes);
+    return;
+  }
+  std::vector<AxisId> axes;
+  for (const Subscript& item : index) {
+    if (item.kind == Indexer::Kind::kAxis) axes.push_back(item.axis);
+  }
+  bool matches = type.axes.size() <= axes.size();
+  for (size_t i = 0; matches && i < type.axes.size(); ++i) {
+    const AxisId axis = type.axes[type.axes.size() - 1 - i];
+    matches = axis == kUnitAxis || axis == axes[axes.size() - 1 - i];
+  }
+  if (!matches) {
+    fail(statement.value->range, "the value has shape " + axes_text(kernel_, type.axes) + ", the place that it is stored to has " +
+                                     axes_text(kernel_, axes) + (mend_for_axes(type.axes, axes).empty() ? "" : "; place its axes with None"),
+         {{target.range, "stored to here"}});
+    return;
+  }
+  builder_.store(tensor.tensor, index, builder_.broadcast_to(materialise(value), axes));
+}
+
+void KernelBuilder::for_statement(const ast::Statement& statement) {
+  const bool is_outermost = loop_depth_ == 0;
+  if (is_outermost && !calls_.empty()) {
+    fail(statement.range, "a `fn` that is called outside the outermost loop cannot loop");
+    return;
+  }
+  if (is_outermost && has_grid_) {
+    fail(statement.names[0].range, "a second outermost loop is not supported yet; its tiles are the grid of one launch, so write a second kernel");
+    return;
+  }
+  if (is_outermost) has_grid_ = true;
+  std::vector<AxisId> axes;
+  const bool ok = tile_axes(statement, &axes);
+  const std::vector<std::string> carried = carried_variables(statement.body);
+  if (is_outermost && !carried.empty()) {
+    const Binding* variable = find(carried[0]);
+    fail(statement.names[0].range, "`" + carried[0] + "` would be carried from tile to tile of the outermost loop, whose tiles run at the same time; "
+                                   "declare it inside the loop", {{variable->range, carried[0] + " is declared here"}});
+    return;
+  }
+  if (ok) loop_body(statement, axes, carried);
+}
+
+void KernelBuilder::loop_body(const ast::Statement& statement, const std::vector<AxisId>& axes, const std::vector<std::string>& carried) {
+  std::vector<ValueId> inits;
+  for (const std::string& name : carried) {
+    if (find(name)->value.is_error()) return;
+    inits.push_back(materialise(find(name)->value));
+  }
+  builder_.set_range(statement.range);
+  Op& op = builder_.begin_tile(axes, inits);
+  host_values_.emplace_back();
+  ++loop_depth_;
+  push_scope();
+  for (size_t i = 0; i < carried.size(); ++i) {
+    find(carried[i])->value = Value::typed(op.regions[0].args[i]);
+    kernel_.values[static_cast<size_t>(op.regions[0].args[i])].name = carried[i];
+  }
+  for (size_t i = 0; i < axes.size(); ++i) {
+    Value variable;
+    variable.kind = Value::Kind::kTileVariable;
+    variable.axis = axes[i];
+    variable.name = statement.names[i].text;
+    declare(statement.names[i], variable, /*is_var=*/false);
+  }
+  statements(statement.body);
+  std::vector<ValueId> yields;
+  for (const std::string& name : carried) yields.push_back(find(name)->value.id);
+  pop_scope();
+  --loop_depth_;
+  host_values_.pop_back();
+  builder_.set_range(statement.range);
+  builder_.end(yields);
+  for (size_t i = 0; i < carried.size(); ++i) find(carried[i])->value = Value::typed(op.results[i]);
+}
+
+std::vector<std::string> KernelBuilder::carried_variables(const std::vector<ast::Statement>& body) {
+  std::vector<std::string> assigned;
+  assigned_names(body, &assigned);
+  std::vector<std::string> carried;
+  for (const std::string& name : assigned) {
+    const Binding* binding = find(name);
+    if (binding != nullptr && binding->is_var) carried.push_back(name);
+  }
+  return carried;
+}
+
+}  // namespace kaon::compiler

@@ -1,0 +1,223 @@
+// x[m, :], w[0:H, None], v[:, None]: loads from tensors, views of values, and where stores go.
+#include <algorithm>
+
+#include "compiler/frontend/kernel_builder.h"
+#include "compiler/ir/type_rules.h"
+
+namespace kaon::compiler {
+namespace {
+
+using ast::ExpressionKind;
+
+bool is_whole_slice(const ast::Expression& item) {
+  return item.kind == ExpressionKind::kSlice && item.children[0] == nullptr && item.children[1] == nullptr;
+}
+
+}  // namespace
+
+Value KernelBuilder::subscript(const ast::Expression& node) {
+  const Value base = expression(*node.children[0]);
+  builder_.set_range(node.range);
+  if (base.is_error()) return base;
+  if (base.kind == Value::Kind::kTensor) return load(node, base);
+  if (!require_number({base, node.children[0].get()})) return Value::error();
+  return view(node, base);
+}
+
+Value KernelBuilder::load(const ast::Expression& node, const Value& tensor) {
+  const TensorParam& param = kernel_.signature.tensors[static_cast<size_t>(tensor.tensor)];
+  if (param.is_output) {
+    std::string message = "`" + param.name + "` is an output and cannot be read";
+    message += param.aliases.empty() ? "; keep the value in a `let`" : "; read the input " + param.aliases + " that it may share its memory with";
+    return fail(node.range, message, {{facts_.places[param.name], param.name + " is declared here"}});
+  }
+  std::vector<Subscript> index;
+  std::vector<size_t> new_axes;
+  if (!subscripts(node, tensor, /*is_store=*/false, &index, &new_axes)) return Value::error();
+  builder_.set_range(node.range);
+  ValueId value = builder_.load(tensor.tensor, index);
+  for (size_t position : new_axes) value = builder_.expand_dims(value, static_cast<int>(position));
+  return Value::typed(value);
+}
+
+Value KernelBuilder::view(const ast::Expression& node, const Value& base) {
+  const int rank = type_of(base).rank();
+  int listed = 0;
+  std::vector<size_t> new_axes;
+  for (size_t i = 1; i < node.children.size(); ++i) {
+    const ast::Expression& item = *node.children[i];
+    if (item.kind == ExpressionKind::kNone) {
+      new_axes.push_back(i - 1);
+    } else if (is_whole_slice(item)) {
+      ++listed;
+    } else {
+      return fail(item.range, "a value's subscript holds only `:` and `None`; parts of a value are not supported yet, "
+                              "load the part from its tensor");
+    }
+  }
+  if (listed != rank) {
+    return fail(node.focus, "the value is " + describe(base) + " with " + std::to_string(rank) + (rank == 1 ? " axis" : " axes") +
+                                ", the subscript has " + std::to_string(listed) + " `:`; write one for each axis");
+  }
+  ValueId value = materialise(base);
+  for (size_t position : new_axes) value = builder_.expand_dims(value, static_cast<int>(position));
+  return Value::typed(value);
+}
+
+bool KernelBuilder::subscripts(const ast::Expression& node, const Value& tensor, bool is_store, std::vector<Subscript>* out,
+                               std::vector<size_t>* new_axes) {
+  const std::vector<HostInt>& extents = facts_.extents[static_cast<size_t>(tensor.tensor)];
+  size_t axes = 0;
+  bool ok = true;
+  size_t listed = 0;
+  for (size_t i = 1; i < node.children.size(); ++i) {
+    if (node.children[i]->kind != ExpressionKind::kNone) ++listed;
+  }
+  if (listed != extents.size()) {
+    fail(node.focus, "tensor " + tensor.name + " has " + std::to_string(extents.size()) +
+                         (extents.size() == 1 ? " dimension" : " dimensions") + ", the subscript has " + std::to_string(listed) +
+                         "; write `:` for a whole dimension",
+         {{facts_.places[tensor.name], tensor.name + " is declared here"}});
+    return false;
+  }
+  for (size_t i = 1; i < node.children.size(); ++i) {
+    const ast::Expression& item = *node.children[i];
+    if (item.kind == ExpressionKind::kNone) {
+      if (is_store) {
+        fail(item.range, "`None` cannot stand on the left; the value is broadcast to the shape that is stored to");
+        return false;
+      }
+      new_axes->push_back(axes++);
+      continue;
+    }
+    const size_t before = out->size();
+    ok = subscript_item(item, tensor, before, is_store, out) && ok;
+    if (out->size() == before) out->push_back(Subscript::at(kNoValue));  // keeps dimensions in step after an error
+    if (out->back().kind == Indexer::Kind::kAxis) ++axes;
+  }
+  return ok;
+}
+
+bool KernelBuilder::subscript_item(const ast::Expression& item, const Value& tensor, size_t dim, bool is_store,
+                                   std::vector<Subscript>* out) {
+  if (item.kind == ExpressionKind::kSlice) return slice_subscript(item, tensor, dim, out);
+  const Value value = expression(item);
+  if (value.is_error()) return false;
+  if (value.kind == Value::Kind::kTileVariable) return tile_subscript(item, value, tensor, dim, is_store, out);
+  if (!require_number({value, &item})) return false;
+  return scalar_subscript(item, value, tensor, dim, out);
+}
+
+bool KernelBuilder::tile_subscript(const ast::Expression& item, const Value& variable, const Value& tensor, size_t dim,
+                                   bool is_store, std::vector<Subscript>* out) {
+  for (const Subscript& earlier : *out) {
+    if (earlier.kind != Indexer::Kind::kAxis || earlier.axis != variable.axis) continue;
+    fail(item.range, "tile variable " + variable.name + " indexes two dimensions of " + tensor.name +
+                         "; a value has an axis once, so loop over a second tile variable");
+    return false;
+  }
+  const HostInt& extent = facts_.extents[static_cast<size_t>(tensor.tensor)][dim];
+  const AxisRange& range = ranges_[static_cast<size_t>(variable.axis)];
+  // A store leaves out lanes beyond its destination; a load has to stay inside.
+  if (!is_store && range.end) {
+    const std::optional<HostInt> room = HostInt::binary(ExprOp::kSub, extent, *range.end);
+    if (!room || !is_natural(*room)) {
+      std::vector<Note> notes = {{facts_.places[tensor.name], tensor.name + " is declared here"}};
+      if (const Binding* binding = find(variable.name); binding != nullptr && binding->range.is_known()) {
+        notes.push_back({binding->range, variable.name + " runs up to " + range.end->to_string()});
+      }
+      fail(item.range, "tile variable " + variable.name + " runs up to " + range.end->to_string() + ", but dimension " +
+                           std::to_string(dim) + " of " + tensor.name + " has extent " + extent.to_string() +
+                           "; if it is enough, say so with `require " + range.end->to_string() + " <= " + extent.to_string() + "`",
+           notes);
+      return false;
+    }
+  }
+  out->push_back(Subscript::along(variable.axis));
+  return true;
+}
+
+std::optional<HostInt> KernelBuilder::slice_bound(const ast::Expression& node, const HostInt& extent) {
+  const Value value = expression(node);
+  if (value.is_error()) return std::nullopt;
+  if (!require_number({value, &node})) return std::nullopt;
+  std::optional<HostInt> bound = value.kind == Value::Kind::kIntLiteral ? std::optional<HostInt>(value.int_value) : value.host;
+  if (!bound) {
+    fail(node.range, "a slice's bounds are constants, dimensions or i64 parameters, got " + describe(value) +
+                         "; bounds computed on the device are not supported yet");
+    return std::nullopt;
+  }
+  if (bound->constant().value_or(0) < 0) {
+    fail(node.range, "bound " + bound->to_string() + " is negative; count from the end with " + extent.to_string() + " " +
+                         std::to_string(*bound->constant()));
+    return std::nullopt;
+  }
+  return bound;
+}
+
+int KernelBuilder::occurrences(const std::vector<Subscript>& subscripts, const HostInt& extent) {
+  int count = 0;
+  for (const Subscript& earlier : subscripts) {
+    if (earlier.kind != Indexer::Kind::kAxis || kernel_.axis(earlier.axis).kind == AxisKind::kTile) continue;
+    const std::optional<HostInt>& end = ranges_[static_cast<size_t>(earlier.axis)].end;
+    if (end && *end == extent) ++count;
+  }
+  return count;
+}
+
+bool KernelBuilder::slice_subscript(const ast::Expression& item, const Value& tensor, size_t dim, std::vector<Subscript>* out) {
+  const HostInt& extent = facts_.extents[static_cast<size_t>(tensor.tensor)][dim];
+  HostInt begin(0);
+  HostInt end = extent;
+  for (int side = 0; side < 2; ++side) {
+    const ast::ExpressionPtr& node = item.children[static_cast<size_t>(side)];
+    if (node == nullptr) continue;
+    const std::optional<HostInt> bound = slice_bound(*node, extent);
+    if (!bound) return false;
+    (side == 0 ? begin : end) = *bound;
+  }
+  const std::optional<HostInt> length = HostInt::binary(ExprOp::kSub, end, begin);
+  const std::optional<HostInt> room = HostInt::binary(ExprOp::kSub, extent, end);
+  const std::string text = begin.to_string() + ":" + end.to_string();
+  if (!length || !is_natural(*length) || !is_natural(begin)) {
+    fail(item.range, "the slice " + text + " could have a negative length; if it cannot, say so with `require " + begin.to_string() +
+                         " <= " + end.to_string() + "`");
+    return false;
+  }
+  if (!room || !is_natural(*room)) {
+    fail(item.range, "the slice " + text + " may end beyond dimension " + std::to_string(dim) + " of " + tensor.name + ", which has extent " +
+                         extent.to_string() + "; if it is enough, say so with `require " + end.to_string() + " <= " + extent.to_string() + "`",
+         {{facts_.places[tensor.name], tensor.name + " is declared here"}});
+    return false;
+  }
+  const AxisId axis = whole_axis(*length, occurrences(*out, *length), AxisKind::kFull);
+  out->push_back(Subscript::along(axis, begin == HostInt(0) ? kNoValue : materialise(Value::host_int(begin))));
+  return true;
+}
+
+bool KernelBuilder::scalar_subscript(const ast::Expression& item, const Value& value, const Value& tensor, size_t dim,
+                                     std::vector<Subscript>* out) {
+  const HostInt& extent = facts_.extents[static_cast<size_t>(tensor.tensor)][dim];
+  if (!type_of(value).is_scalar()) {
+    fail(item.range, "an index is a scalar or a tile variable, got " + describe(value) +
+                         "; reading through a tile of indices is not supported yet");
+    return false;
+  }
+  const std::optional<HostInt> host = value.kind == Value::Kind::kIntLiteral ? std::optional<HostInt>(value.int_value) : value.host;
+  if (host && host->constant().value_or(0) < 0) {
+    fail(item.range, "index " + host->to_string() + " is negative; count from the end with " + extent.to_string() + " " + host->to_string());
+    return false;
+  }
+  if (host && host->constant() && extent.constant() && *host->constant() >= *extent.constant()) {
+    fail(item.range, "index " + host->to_string() + " is outside dimension " + std::to_string(dim) + " of " + tensor.name +
+                         ", which has extent " + extent.to_string(),
+         {{facts_.places[tensor.name], tensor.name + " is declared here"}});
+    return false;
+  }
+  const std::optional<ValueId> index = as_index({value, &item});
+  if (!index) return false;
+  out->push_back(Subscript::at(*index));
+  return true;
+}
+
+}  // namespace kaon::compiler

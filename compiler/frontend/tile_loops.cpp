@@ -1,0 +1,119 @@
+// The head of a tile loop: from `for m, k in tile(M, 0:K, block=(1, 64))` to axes.
+#include "compiler/frontend/kernel_builder.h"
+#include "compiler/support/near_miss.h"
+
+namespace kaon::compiler {
+namespace {
+
+using ast::ExpressionKind;
+
+std::string why_no_tile(const std::string& callee) {
+  for (const char* later : {"grid", "jagged_tile", "static_range"}) {
+    if (callee == later) return callee + "(...) is not supported yet; loop with tile(...)";
+  }
+  if (callee == "range") return "loops run over tiles, not over single numbers; write tile(...)";
+  return "expected tile(...) after `in`, got " + callee + "(...)";
+}
+
+}  // namespace
+
+bool KernelBuilder::tile_axes(const ast::Statement& statement, std::vector<AxisId>* axes) {
+  const ast::Expression& call = *statement.value;
+  const size_t count = statement.names.size();
+  if (call.text != "tile") {
+    fail(call.focus, why_no_tile(call.text));
+    return false;
+  }
+  std::vector<int64_t> blocks;
+  if (!only_named(call, {"block"}) || !tile_blocks(call, count, &blocks)) return false;
+  const bool begin_and_end = count == 1 && call.children.size() == 2;
+  if (!begin_and_end && call.children.size() != count) {
+    fail(call.range, std::to_string(count) + (count == 1 ? " tile variable" : " tile variables") + " and " +
+                         std::to_string(call.children.size()) + (call.children.size() == 1 ? " range" : " ranges") +
+                         "; tile(...) takes one for each, an extent or begin:end");
+    return false;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const ast::Expression* begin = begin_and_end ? call.children[0].get() : nullptr;
+    const ast::Expression* end = call.children[begin_and_end ? 1 : i].get();
+    if (end->kind == ExpressionKind::kSlice && !begin_and_end) {
+      begin = end->children[0].get();
+      end = end->children[1].get();
+    }
+    if (end == nullptr || end->kind == ExpressionKind::kSlice || (begin != nullptr && begin->kind == ExpressionKind::kSlice)) {
+      fail(call.range, "a range of tile(...) needs an end; write an extent or begin:end");
+      return false;
+    }
+    const AxisId axis = tile_axis(statement.names[i], begin, end, blocks[i]);
+    if (axis == kUnitAxis) return false;
+    axes->push_back(axis);
+  }
+  return true;
+}
+
+AxisId KernelBuilder::tile_axis(const ast::Name& variable, const ast::Expression* begin, const ast::Expression* end, int64_t block) {
+  AxisRange range{HostInt(0), std::nullopt};
+  Axis axis;
+  axis.kind = AxisKind::kTile;
+  axis.fixed_block = block;
+  if (begin != nullptr && !tile_bound(*begin, &range.begin, &axis.begin_value)) return kUnitAxis;
+  if (!tile_bound(*end, &range.end, &axis.extent_value)) return kUnitAxis;
+  if (range.begin) axis.begin = range.begin->to_expr();
+  if (range.end) axis.extent = range.end->to_expr();
+  axis.name = unique_axis_name(variable.text);
+  ranges_.push_back(range);
+  return kernel_.new_axis(axis);
+}
+
+bool KernelBuilder::tile_bound(const ast::Expression& node, std::optional<HostInt>* host, ValueId* value) {
+  const Operand bound{expression(node), &node};
+  if (bound.value.is_error() || !require_number(bound)) return false;
+  const Type& type = type_of(bound.value);
+  if (bound.value.kind == Value::Kind::kFloatLiteral || !dtype_is_int(type.dtype) || !type.is_scalar()) {
+    fail(node.range, "a bound of tile(...) is a single integer, got " + describe(bound.value));
+    return false;
+  }
+  *host = bound.value.kind == Value::Kind::kIntLiteral ? std::optional<HostInt>(bound.value.int_value) : bound.value.host;
+  if (*host && (*host)->constant().value_or(0) < 0) {
+    fail(node.range, "bound " + (*host)->to_string() + " of tile(...) is negative");
+    return false;
+  }
+  if (*host) return true;
+  if (loop_depth_ == 0) {
+    fail(node.range, "a bound of the outermost loop is a dimension, an i64 parameter or a constant, got " + describe(bound.value) +
+                         "; the host needs it for the launch");
+    return false;
+  }
+  const std::optional<ValueId> index = as_index(bound);
+  if (index) *value = *index;
+  return index.has_value();
+}
+
+bool KernelBuilder::tile_blocks(const ast::Expression& call, size_t count, std::vector<int64_t>* blocks) {
+  blocks->assign(count, 0);
+  if (call.named.empty()) return true;
+  const ast::Expression& node = *call.named[0].value;
+  std::vector<const ast::Expression*> items;
+  if (node.kind == ExpressionKind::kTuple) {
+    for (const ast::ExpressionPtr& child : node.children) items.push_back(child.get());
+  } else {
+    items.push_back(&node);
+  }
+  if (items.size() != count) {
+    fail(node.range, "block= has " + std::to_string(items.size()) + " sizes for " + std::to_string(count) +
+                         " tile variables; write one for each, as in block=(1, 64)");
+    return false;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const std::optional<int64_t> size = constant(*items[i], "a block size");
+    if (!size) return false;
+    if (*size < 1) {
+      fail(items[i]->range, "a block size is at least 1, got " + std::to_string(*size));
+      return false;
+    }
+    (*blocks)[i] = *size;
+  }
+  return true;
+}
+
+}  // namespace kaon::compiler

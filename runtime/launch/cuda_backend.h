@@ -1,0 +1,11 @@
+// The backend that serves CUDA tensors, through the driver.
+#pragma once
+
+#include "runtime/launch/backend.h"
+
+namespace kaon {
+
+/// The process's CUDA backend; made by the first call. kNoDevice as kaon::cuda::driver() reports it.
+Status cuda_backend(Backend** backend);
+
+}  // namespace kaon

@@ -1,0 +1,125 @@
+// The path of every call, from arguments to a launch. Keep it free of allocation, locks and shared writes.
+#include "runtime/launch/kernel.h"
+
+#include "runtime/launch/cuda_backend.h"
+#include "runtime/launch/kernel_entry.h"
+#include "runtime/launch/registry.h"
+#include "runtime/launch/zero.h"
+
+namespace kaon {
+namespace {
+
+#define KAON_COLD __attribute__((noinline, cold))
+
+constexpr int64_t kMaxPrograms = 0x7fffffff;  // blocks along x in one grid
+
+KAON_COLD Status no_host_backend(const std::string& kernel) {
+  return {Code::kUnsupported, kernel + ": the tensors lie on the CPU, and no host backend is installed; link kaon::host "
+                                       "and call kaon::host::install()"};
+}
+
+KAON_COLD Status bad_arguments(const std::string& kernel, int num_tensors) {
+  return {Code::kInvalidArgument, kernel + ": got " + std::to_string(num_tensors) + " tensors, expected 1 to " +
+                                      std::to_string(kMaxTensors) + ", none of them null"};
+}
+
+KAON_COLD Status too_many_programs(const Candidate& candidate, int64_t programs) {
+  return {Code::kUnsupported, std::string(candidate.facts.kernel) + " variant " + std::to_string(candidate.facts.index) +
+                                  " (" + candidate.facts.config + ") needs a grid of " + std::to_string(programs) +
+                                  " blocks, at most " + std::to_string(kMaxPrograms)};
+}
+
+KAON_COLD Status launch_failed(const Candidate& candidate, int64_t programs, const Status& status) {
+  return {status.code(), std::string(candidate.facts.kernel) + " variant " + std::to_string(candidate.facts.index) + " (" +
+                             candidate.facts.config + "), " + std::to_string(programs) + " blocks of " +
+                             std::to_string(candidate.dims.threads) + " threads: " + status.message()};
+}
+
+Status backend_for(DeviceKind kind, const std::string& kernel, Backend** backend) {
+  if (kind == DeviceKind::kCuda) return cuda_backend(backend);
+  *backend = host_backend();
+  return *backend != nullptr ? Status::ok() : no_host_backend(kernel);
+}
+
+Status run_kernel(const ResolvedTable& table, const Candidate& candidate, int64_t programs, const int64_t* slots,
+                  void* stream) {
+  if (programs <= 0) return Status::ok();
+  LaunchDims dims = candidate.dims;
+  dims.programs = static_cast<uint64_t>(programs);
+  void* function = candidate.function.load(std::memory_order_acquire);
+  Status status = table.backend().launch(function, dims, slots, table.checker().num_slots(), stream);
+  return status.is_ok() ? status : launch_failed(candidate, programs, status);
+}
+
+}  // namespace
+
+Kernel::Kernel(const char* name, std::initializer_list<const KernelTableList*> lists) : entry_(kernel_entry(name)) {
+  for (const KernelTableList* list : lists) {
+    Status status = entry_->add_tables(list->tables, list->count);
+    if (!status.is_ok()) entry_->report_later(std::move(status));
+  }
+}
+
+Result<Kernel> Kernel::find(const std::string& name) {
+  KernelEntry* entry = find_kernel_entry(name);
+  if (entry == nullptr) {
+    return Status(Code::kNotFound, "no kernel " + name + " is registered; register its tables or load its pack first");
+  }
+  return Kernel(entry);
+}
+
+const std::string& Kernel::name() const { return entry_->name(); }
+
+Status Kernel::preload(Device device) const {
+  Backend* backend = nullptr;
+  KAON_RETURN_IF_ERROR(backend_for(device.kind, name(), &backend));
+  return entry_->preload(*backend, device.ordinal);
+}
+
+Status Kernel::run(void* stream, const TensorView* const* tensors, int num_tensors, const ScalarValue* scalars,
+                   int num_scalars, CallInfo* info, Action action) const {
+  if (num_tensors < 1 || num_tensors > kMaxTensors) return bad_arguments(name(), num_tensors);
+  for (int i = 0; i < num_tensors; ++i) {
+    if (tensors[i] == nullptr) return bad_arguments(name(), num_tensors);
+  }
+  Device device = tensors[0]->device;
+  Backend* backend = nullptr;
+  if (Status status = backend_for(device.kind, name(), &backend); !status.is_ok()) return status;
+  ResolvedKey key;
+  key.device = device.ordinal;
+  key.dtypes = dtype_bits(tensors, num_tensors);
+  if (Status status = backend->current_context(device.ordinal, &key.context); !status.is_ok()) return status;
+
+  const ResolvedTable* table = entry_->find(key);
+  if (table == nullptr) {
+    KAON_ASSIGN_OR_RETURN(table, entry_->resolve(*backend, key, tensors, num_tensors, num_scalars));
+  }
+  const ArgumentChecker& checker = table->checker();
+  if (num_tensors != checker.num_tensors() || num_scalars != table->num_scalars()) {
+    return ArgumentChecker::check_types(checker.signature(), tensors, num_tensors, num_scalars);
+  }
+  int64_t slots[kMaxSlots];
+  if (Status status = checker.fill(tensors, scalars, slots); !status.is_ok()) return status;
+
+  int leaf = -1;
+  Candidate* candidate = table->choose(slots, &leaf);
+  if (candidate == nullptr) return table->choose_failure(slots, leaf);
+  int64_t programs = evaluate(candidate->programs, slots);
+  if (programs > kMaxPrograms) return too_many_programs(*candidate, programs);
+  if (info != nullptr) {
+    *info = {table->match(*candidate, leaf, slots), &candidate->facts, leaf, programs < 0 ? 0 : programs};
+  }
+  if (action == Action::kQuery) return Status::ok();
+  if (candidate->function.load(std::memory_order_acquire) == nullptr) {
+    KAON_RETURN_IF_ERROR(entry_->load(*table, *candidate, stream, LoadRule::kOnCall));
+  }
+  if (candidate->is_single_step) return run_kernel(*table, *candidate, programs, slots, stream);
+  for (const LaunchStep& step : *candidate->steps) {
+    Status status = step.kind == StepKind::kZero ? zero_tensor(*table, step.tensor, slots, stream)
+                                                 : run_kernel(*table, *candidate, programs, slots, stream);
+    if (!status.is_ok()) return status;
+  }
+  return Status::ok();
+}
+
+}  // namespace kaon

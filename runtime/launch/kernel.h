@@ -1,0 +1,64 @@
+// Calling a kernel: find, check, choose, launch. The C++ face of the runtime.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+
+#include "runtime/base/status.h"
+#include "runtime/launch/kernel_table.h"
+#include "runtime/launch/match.h"
+#include "runtime/launch/tensor.h"
+
+namespace kaon {
+
+class KernelEntry;
+
+/// A kernel of this process by name. Cheap to copy, valid for the life of the program, safe to use from any thread.
+class Kernel {
+ public:
+  /// Registers `lists` (generated tables) for `name`. Never fails here: an unusable table is reported by the calls.
+  Kernel(const char* name, std::initializer_list<const KernelTableList*> lists);
+
+  /// A kernel whose tables or packs were registered or loaded before, or lie in $KAON_HEURISTIC_DIR. kNotFound.
+  static Result<Kernel> find(const std::string& name);
+
+  const std::string& name() const;
+
+  /// Runs the kernel on `stream` (a CUstream, or null for the default stream; ignored for CPU tensors).
+  ///
+  /// `tensors` are the signature's tensors, inputs then outputs, all on one device; `scalars` its scalars. Asynchronous
+  /// on CUDA: returning ok means that the work was queued behind what the stream held; the tensors' memory must live
+  /// until it ran. CPU tensors are done on return. An output may not overlap an input or another output unless the
+  /// signature declares it an alias, and then it must be exactly that input. A grid of size 0 launches nothing.
+  /// The calling thread's CUDA context is used; where there is none, the device's primary context becomes current.
+  ///
+  /// Allocates and locks only until the variant that serves the call was used once in this context (or was preloaded).
+  ///
+  /// kInvalidArgument: rank, dtype, extents, strides, device, `require` clauses, overlap.  kNotFound: no tables.
+  /// kUnsupported: no image runs here, a grid beyond 2^31 - 1, no host backend.  kNoDevice: no driver or GPU.
+  /// kNotPreloaded: first use inside a stream capture.  kCorrupt, kStale: a pack is unusable.  kDriver: the launch.
+  Status call(void* stream, const TensorView* const* tensors, int num_tensors, const ScalarValue* scalars = nullptr,
+              int num_scalars = 0, CallInfo* info = nullptr) const {
+    return run(stream, tensors, num_tensors, scalars, num_scalars, info, Action::kLaunch);
+  }
+
+  /// Checks a call and says what would serve it, without loading or launching anything.
+  Status query(const TensorView* const* tensors, int num_tensors, const ScalarValue* scalars, int num_scalars,
+               CallInfo* info) const {
+    return run(nullptr, tensors, num_tensors, scalars, num_scalars, info, Action::kQuery);
+  }
+
+  /// Loads everything that calls on `device` can reach, in the calling thread's context, for all dtypes: afterwards every
+  /// call may be captured into a graph. Blocks. Errors as call().
+  Status preload(Device device) const;
+
+ private:
+  enum class Action : uint8_t { kLaunch, kQuery };
+  explicit Kernel(KernelEntry* entry) : entry_(entry) {}
+  Status run(void* stream, const TensorView* const* tensors, int num_tensors, const ScalarValue* scalars,
+             int num_scalars, CallInfo* info, Action action) const;
+
+  KernelEntry* entry_;
+};
+
+}  // namespace kaon

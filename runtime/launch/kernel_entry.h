@@ -1,0 +1,82 @@
+// One kernel of the process: the packs that may serve it, and the tables made ready so far.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "runtime/launch/kernel_table.h"
+#include "runtime/launch/resolved.h"
+
+namespace kaon {
+
+enum class LoadRule : uint8_t {
+  kOnCall,   // refuse while the stream is being captured
+  kPreload,  // the caller promises that nothing is captured on it
+};
+
+/// Lives as long as the process; find() is lock-free, all else takes the entry's lock.
+class KernelEntry {
+ public:
+  explicit KernelEntry(std::string name) : name_(std::move(name)) { start_generation(); }
+  KernelEntry(const KernelEntry&) = delete;
+  KernelEntry& operator=(const KernelEntry&) = delete;
+
+  const std::string& name() const { return name_; }
+
+  /// The table for a key if it is ready, else null.
+  const ResolvedTable* find(const ResolvedKey& key) const {
+    const Generation* generation = generation_.load(std::memory_order_acquire);
+    ResolvedTable* table = generation->buckets[key.bucket(kBuckets)].load(std::memory_order_acquire);
+    while (table != nullptr && !(table->key() == key)) table = table->next.load(std::memory_order_acquire);
+    return table;
+  }
+
+  /// Finds the table that serves these arguments on `backend` and makes it ready. See Kernel::call for the errors.
+  Result<const ResolvedTable*> resolve(Backend& backend, const ResolvedKey& key, const TensorView* const* tensors,
+                                       int num_tensors, int num_scalars);
+
+  /// Loads the code of a candidate of `table`. kNotPreloaded when `stream` is being captured.
+  Status load(const ResolvedTable& table, Candidate& candidate, void* stream, LoadRule rule);
+
+  /// Makes ready and loads all that calls on `device` can reach, for every dtype binding.
+  Status preload(Backend& backend, int device);
+
+  /// Makes every later resolve() fail with `status`, unless an earlier one was reported.
+  void report_later(Status status);
+  /// kUnsupported for another ABI version. Packs are read when first needed.
+  Status add_tables(const KernelTable* tables, size_t count);
+  /// Takes precedence over what was there; calls in flight finish with what they had.
+  void add_pack(std::shared_ptr<const Pack> pack);
+  /// Makes later calls look up again.
+  void invalidate();
+
+ private:
+  static constexpr size_t kBuckets = 16;
+  struct Generation {
+    std::atomic<ResolvedTable*> buckets[kBuckets] = {};
+  };
+
+  void start_generation();
+  Status add_directory_packs();
+  Status read_pack(PackSource& source);
+  Result<const ResolvedTable*> resolve_locked(Backend& backend, const ResolvedKey& key, std::string* log);
+  Result<const ResolvedTable*> publish(ResolveInput input, std::string* log);
+  Status no_table(const DeviceFacts& facts, const TensorView* const* tensors, int num_tensors, int num_scalars,
+                  const std::string& reasons) const;
+  const PackTable* find_table(const Pack& pack, uint64_t dtypes) const;
+
+  std::string name_;
+  mutable std::mutex mutex_;
+  std::atomic<Generation*> generation_{nullptr};
+  Status reported_;
+  bool has_directory_packs_ = false;
+  std::vector<PackSource> sources_;  // only ever grows: ResolvedTable::source() indexes it
+  // All that was ever published: calls in flight and captured graphs may still use it.
+  std::vector<std::unique_ptr<Generation>> generations_;
+  std::vector<std::unique_ptr<ResolvedTable>> tables_;
+};
+
+}  // namespace kaon

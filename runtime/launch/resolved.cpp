@@ -1,0 +1,187 @@
+// How a table is made ready for a device.
+#include "runtime/launch/resolved.h"
+
+#include <cstdio>
+
+namespace kaon {
+namespace {
+
+std::string hex(uint64_t value) {
+  char text[32];
+  snprintf(text, sizeof text, "0x%016llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+std::string title(const PackTable& table) {
+  return table.signature.kernel + (table.dtype_key.empty() ? "" : " " + table.dtype_key);
+}
+
+}  // namespace
+
+const char* match_name(Match match) {
+  switch (match) {
+    case Match::kTuned: return "tuned";
+    case Match::kInterpolated: return "interpolated";
+    case Match::kOutOfRange: return "out_of_range";
+    case Match::kOlderTable: return "older_table";
+    case Match::kGeneric: return "generic";
+    case Match::kForced: return "forced";
+  }
+  return "unknown";
+}
+
+Candidate::Candidate(const PackVariant& variant, const ArgumentChecker& checker)
+    : guards(variant.info.guards, checker),
+      programs(variant.info.plan.programs.view()),
+      steps(&variant.info.plan.steps),
+      is_single_step(variant.info.plan.steps.size() == 1),
+      config_text(variant.info.config.to_text()) {
+  dims.threads = variant.info.plan.threads;
+  dims.shared_bytes = variant.info.plan.shared_bytes;
+  dims.cluster = variant.info.plan.cluster;
+  facts.symbol = variant.info.symbol.c_str();
+  facts.config = config_text.c_str();
+  facts.fingerprint = variant.fingerprint;
+}
+
+Result<std::unique_ptr<ResolvedTable>> ResolvedTable::make(const ResolveInput& input) {
+  std::unique_ptr<ResolvedTable> table(new ResolvedTable(input));
+  KAON_RETURN_IF_ERROR(table->pick_forced(input));
+  return table;
+}
+
+ResolvedTable::ResolvedTable(const ResolveInput& input)
+    : key_(input.key),
+      backend_(input.backend),
+      facts_(input.facts),
+      pack_(input.pack),
+      table_(input.table),
+      select_(input.select),
+      tree_(&input.table->tree),
+      source_(input.source),
+      fit_(input.fit),
+      checker_(input.table->signature),
+      num_scalars_(static_cast<int>(input.table->signature.scalars.size())) {
+  std::vector<Candidate*> by_index(table_->variants.size(), nullptr);
+  for (size_t i = 0; i < table_->variants.size(); ++i) {
+    const PackVariant& variant = table_->variants[i];
+    if (input.variants[i].image < 0) {
+      skipped_.push_back("variant " + std::to_string(i) + " " + input.variants[i].reason);
+      continue;
+    }
+    auto candidate = std::make_unique<Candidate>(variant, checker_);
+    candidate->image = input.variants[i].image;
+    candidate->facts.kernel = table_->signature.kernel.c_str();
+    candidate->facts.dtype_key = table_->dtype_key.c_str();
+    candidate->facts.hardware = pack_->hardware().c_str();
+    candidate->facts.image_target = pack_->images()[candidate->image].target.c_str();
+    candidate->facts.index = static_cast<int>(i);
+    for (const ImageRef& ref : variant.images) {
+      if (static_cast<int>(ref.image) == candidate->image) candidate->facts.image_trust = image_trust_name(ref.trust);
+    }
+    by_index[i] = candidate.get();
+    candidates_.push_back(std::move(candidate));
+  }
+  for (const std::vector<uint16_t>& leaf : tree_->leaves) {
+    leaf_begin_.push_back(static_cast<uint32_t>(ranked_.size()));
+    for (uint16_t index : leaf) {
+      bool is_asked = fit_ != TableFit::kGenericOnly || index == table_->generic_variant;
+      if (is_asked && by_index[index] != nullptr) ranked_.push_back(by_index[index]);
+    }
+  }
+  leaf_begin_.push_back(static_cast<uint32_t>(ranked_.size()));
+  build_coverage();
+}
+
+Status ResolvedTable::pick_forced(const ResolveInput& input) {
+  if (!input.forced.is_set) return Status::ok();
+  size_t count = table_->variants.size();
+  size_t index = count;
+  for (size_t i = 0; i < count; ++i) {
+    bool is_wanted = input.forced.is_fingerprint ? table_->variants[i].fingerprint == input.forced.value
+                                                 : i == input.forced.value;
+    if (is_wanted) index = i;
+  }
+  if (index == count) {
+    // A fingerprint names one kernel's config; other kernels of the program go on as usual.
+    if (input.forced.is_fingerprint) return Status::ok();
+    return {Code::kNotFound, title(*table_) + ": forced variant " + std::to_string(input.forced.value) +
+                                 " does not exist, the table has " + std::to_string(count)};
+  }
+  for (const auto& candidate : candidates_) {
+    if (candidate->facts.index == static_cast<int>(index)) forced_ = candidate.get();
+  }
+  if (forced_ != nullptr) return Status::ok();
+  return {Code::kUnsupported, title(*table_) + ": forced variant " + std::to_string(index) + " " +
+                                  input.variants[index].reason};
+}
+
+Status ResolvedTable::choose_failure(const int64_t* slots, int leaf) const {
+  if (forced_ != nullptr) {
+    return {Code::kInvalidArgument, title(*table_) + ": forced variant " + std::to_string(forced_->facts.index) + " (" +
+                                        hex(forced_->facts.fingerprint) + ") does not accept the call: " +
+                                        forced_->guards.first_failure(slots)};
+  }
+  return {Code::kInternal, title(*table_) + ": select() of table " + pack_->hardware() + " answered leaf " +
+                               std::to_string(leaf) + " of " + std::to_string(leaf_begin_.size() - 1)};
+}
+
+Match ResolvedTable::match(const Candidate& candidate, int leaf, const int64_t* slots) const {
+  if (leaf < 0) return Match::kForced;
+  if (fit_ == TableFit::kGenericOnly) return Match::kGeneric;
+  // The generic variant may be the tuned choice of a leaf; it is a fallback only where others were ranked before it.
+  if (candidate.facts.index == table_->generic_variant && tree_->leaves[leaf][0] != table_->generic_variant) {
+    return Match::kGeneric;
+  }
+  if (fit_ == TableFit::kOlder) return Match::kOlderTable;
+  const int64_t* dims = slots + checker_.signature().dim_slot(0);
+  for (size_t i = 0; i < table_->ranges.size(); ++i) {
+    const DimRange& range = table_->ranges[i];
+    if (!range.is_ignored && (dims[i] < range.min || dims[i] > range.max)) return Match::kOutOfRange;
+  }
+  return was_measured(dims) ? Match::kTuned : Match::kInterpolated;
+}
+
+std::string ResolvedTable::summary() const {
+  std::string text = title(*table_) + " on " + facts_.name + " (" + facts_.hardware + ", device " +
+                     std::to_string(key_.device) + "): table " + pack_->hardware();
+  if (fit_ == TableFit::kOlder) text += " of older hardware";
+  if (fit_ == TableFit::kGenericOnly) text += " of other hardware, generic variant only";
+  text += ", " + std::to_string(candidates_.size()) + " of " + std::to_string(table_->variants.size()) +
+          " variants run here";
+  for (const std::string& skipped : skipped_) text += "; " + skipped;
+  return text;
+}
+
+uint64_t ResolvedTable::shape_hash(const int64_t* dims) const {
+  uint64_t hash = 0x9e3779b97f4a7c15u;
+  for (size_t i = 0; i < table_->ranges.size(); ++i) {
+    if (table_->ranges[i].is_ignored) continue;
+    hash = (hash ^ static_cast<uint64_t>(dims[i])) * 0xd1b54a32d192ed03u;
+    hash ^= hash >> 29;
+  }
+  return hash == 0 ? 1 : hash;
+}
+
+void ResolvedTable::build_coverage() {
+  size_t size = 8;
+  while (size < table_->shapes.size() * 2) size *= 2;
+  measured_.assign(size, 0);
+  for (const std::vector<int64_t>& shape : table_->shapes) {
+    uint64_t hash = shape_hash(shape.data());
+    size_t slot = hash & (size - 1);
+    while (measured_[slot] != 0 && measured_[slot] != hash) slot = (slot + 1) & (size - 1);
+    measured_[slot] = hash;
+  }
+}
+
+bool ResolvedTable::was_measured(const int64_t* dims) const {
+  uint64_t hash = shape_hash(dims);
+  size_t mask = measured_.size() - 1;
+  for (size_t slot = hash & mask; measured_[slot] != 0; slot = (slot + 1) & mask) {
+    if (measured_[slot] == hash) return true;
+  }
+  return false;
+}
+
+}  // namespace kaon

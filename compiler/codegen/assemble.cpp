@@ -1,0 +1,172 @@
+#include "compiler/codegen/assemble.h"
+
+#include <unistd.h>
+
+#include <cctype>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include <llvm/Object/ELFObjectFile.h>
+#include <llvm/Object/ObjectFile.h>
+#include <llvm/Support/MemoryBuffer.h>
+
+#include "compiler/codegen/child_process.h"
+
+namespace kaon::compiler {
+namespace {
+
+bool is_executable(const std::string& path) { return access(path.c_str(), X_OK) == 0; }
+
+std::vector<std::string> ptxas_candidates() {
+  std::vector<std::string> paths;
+  if (const char* path = std::getenv("PATH")) {
+    std::string folder;
+    for (const char* c = path;; ++c) {
+      if (*c != ':' && *c != '\0') {
+        folder += *c;
+        continue;
+      }
+      if (!folder.empty()) paths.push_back(folder + "/ptxas");
+      folder.clear();
+      if (*c == '\0') break;
+    }
+  }
+  for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
+    if (const char* home = std::getenv(name)) paths.push_back(std::string(home) + "/bin/ptxas");
+  }
+  paths.push_back("/usr/local/cuda/bin/ptxas");
+  return paths;
+}
+
+}  // namespace
+
+Result<std::string> find_ptxas() {
+  const char* chosen = std::getenv("KAON_PTXAS");
+  if (chosen != nullptr && *chosen != '\0') {
+    if (is_executable(chosen)) return std::string(chosen);
+    return Status(Code::kUnsupported, std::string("KAON_PTXAS names ") + chosen + ", which is no executable file");
+  }
+  for (const std::string& path : ptxas_candidates()) {
+    if (is_executable(path)) return path;
+  }
+  return Status(Code::kUnsupported,
+                "no ptxas in KAON_PTXAS, PATH, CUDA_HOME/bin, CUDA_PATH/bin or /usr/local/cuda/bin; install a CUDA toolkit "
+                "(12.4 or newer; its compiler package alone will do) or set KAON_PTXAS");
+}
+
+Result<std::string> ptxas_version(const std::string& path) {
+  static std::mutex mutex;
+  static std::map<std::string, std::string> known;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (auto it = known.find(path); it != known.end()) return it->second;
+  KAON_ASSIGN_OR_RETURN(codegen::ChildResult child, codegen::run_child({path, "--version"}, 30));
+  const size_t mark = child.output.find(", V");
+  if (child.exit_code != 0 || mark == std::string::npos) {
+    return Status(Code::kUnsupported, path + " --version does not answer as ptxas does: " + child.output);
+  }
+  std::string version;
+  for (size_t i = mark + 3; i < child.output.size() && (std::isdigit(static_cast<unsigned char>(child.output[i])) || child.output[i] == '.'); ++i) {
+    version += child.output[i];
+  }
+  known[path] = version;
+  return version;
+}
+
+namespace codegen {
+namespace {
+
+/// The number that stands before `unit` in `text`; none when `unit` does not occur.
+std::optional<uint32_t> number_before(const std::string& text, const std::string& unit) {
+  const size_t end = text.find(unit);
+  if (end == std::string::npos) return std::nullopt;
+  size_t begin = end;
+  while (begin > 0 && std::isdigit(static_cast<unsigned char>(text[begin - 1]))) --begin;
+  if (begin == end) return std::nullopt;
+  return static_cast<uint32_t>(std::strtoul(text.substr(begin, end - begin).c_str(), nullptr, 10));
+}
+
+Status ptxas_failure(const std::string& path, const Target& target, const ChildResult& child) {
+  if (child.output.find("is not defined for option 'gpu-name'") != std::string::npos ||
+      child.output.find("Unsupported .version") != std::string::npos) {
+    Result<std::string> version = ptxas_version(path);
+    return Status(Code::kUnsupported, "ptxas " + (version ? *version : std::string("of unknown version")) + " at " + path +
+                                          " does not know " + target.ptxas_arch + " or PTX " + target.ptx_feature.substr(1) +
+                                          "; expected the ptxas of CUDA 12.4, or 12.9 for sm_100 and newer: " + child.output);
+  }
+  return Status(Code::kInternal, "ptxas failed with exit code " + std::to_string(child.exit_code) + ": " + child.output);
+}
+
+}  // namespace
+
+Result<Resources> parse_ptxas_report(const std::string& text) {
+  const auto registers = number_before(text, " registers");
+  const auto stack = number_before(text, " bytes stack frame");
+  const auto stores = number_before(text, " bytes spill stores");
+  const auto loads = number_before(text, " bytes spill loads");
+  if (!registers || !stack || !stores || !loads) {
+    return Status(Code::kInternal, "expected a report of registers and spills from ptxas -v, got: " + text);
+  }
+  Resources resources;
+  resources.registers = *registers;
+  resources.stack_bytes = *stack;
+  resources.spill_store_bytes = *stores;
+  resources.spill_load_bytes = *loads;
+  resources.static_shared_bytes = number_before(text, " bytes smem").value_or(0);
+  return resources;
+}
+
+Result<Assembled> assemble_ptx(const std::string& ptx, const Target& target, const CompileOptions& options) {
+  std::string path = options.ptxas;
+  if (path.empty()) {
+    KAON_ASSIGN_OR_RETURN(path, find_ptxas());
+  }
+  KAON_ASSIGN_OR_RETURN(ScratchFolder folder, ScratchFolder::create());
+  KAON_RETURN_IF_ERROR(write_file(folder.file("kernel.ptx"), ptx));
+  KAON_ASSIGN_OR_RETURN(ChildResult child,
+                        run_child({path, "-v", "-O3", "-arch=" + target.ptxas_arch, folder.file("kernel.ptx"), "-o", folder.file("kernel.cubin")},
+                                  options.child_timeout_s));
+  if (child.exit_code != 0) return ptxas_failure(path, target, child);
+  Assembled assembled;
+  KAON_ASSIGN_OR_RETURN(assembled.resources, parse_ptxas_report(child.output));
+  KAON_ASSIGN_OR_RETURN(assembled.image, read_file(folder.file("kernel.cubin")));
+  return assembled;
+}
+
+namespace {
+
+/// The names that an object leaves for others to define, joined; empty when it stands alone.
+Result<std::string> undefined_symbols(const std::string& object) {
+  auto buffer = llvm::MemoryBuffer::getMemBuffer(object, "host image", /*RequiresNullTerminator=*/false);
+  auto parsed = llvm::object::ObjectFile::createELFObjectFile(buffer->getMemBufferRef());
+  if (!parsed) return Status(Code::kInternal, "the host object cannot be read: " + llvm::toString(parsed.takeError()));
+  std::string names;
+  for (const llvm::object::SymbolRef& symbol : (*parsed)->symbols()) {
+    auto flags = symbol.getFlags();
+    auto name = symbol.getName();
+    if (!flags || !name) return Status(Code::kInternal, "the host object has a broken symbol table");
+    if ((*flags & llvm::object::SymbolRef::SF_Undefined) != 0 && !name->empty()) names += (names.empty() ? "" : ", ") + name->str();
+  }
+  return names;
+}
+
+}  // namespace
+
+Result<std::string> link_host_object(const std::string& object, const CompileOptions& options) {
+  KAON_ASSIGN_OR_RETURN(std::string undefined, undefined_symbols(object));
+  if (!undefined.empty()) return Status(Code::kInternal, "the host object needs symbols that no image may need: " + undefined);
+  KAON_ASSIGN_OR_RETURN(ScratchFolder folder, ScratchFolder::create());
+  KAON_RETURN_IF_ERROR(write_file(folder.file("kernel.o"), object));
+  Result<ChildResult> child = run_child({"ld", "-shared", "--no-undefined", "--build-id=none", "-z", "noexecstack", "-s", "-o",
+                                         folder.file("kernel.so"), folder.file("kernel.o")}, options.child_timeout_s);
+  if (!child && child.status().code() == Code::kUnsupported) {
+    return Status(Code::kUnsupported, "no ld in PATH (" + child.status().message() + "); install binutils");
+  }
+  if (!child) return child.status();
+  if (child->exit_code != 0) return Status(Code::kInternal, "ld failed: " + child->output);
+  return read_file(folder.file("kernel.so"));
+}
+
+}  // namespace codegen
+}  // namespace kaon::compiler

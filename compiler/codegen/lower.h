@@ -1,0 +1,200 @@
+// The walk from a staged kernel to one LLVM function that every thread of the grid runs.
+//
+// A tile value is, in a thread, one LLVM scalar per register of its layout. bool is i1; f16, bf16 and the 8-bit floats
+// are their bit patterns (i16, i8), because only the device functions may convert them; other types are LLVM's own.
+#pragma once
+
+#include <array>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include "compiler/codegen/device_functions.h"
+#include "compiler/ir/functions.h"
+#include "compiler/ir/ir.h"
+#include "compiler/target/target.h"
+#include "runtime/base/status.h"
+
+namespace kaon::compiler::codegen {
+
+using Registers = std::vector<llvm::Value*>;
+
+/// Where a tile axis stands in its loop, or how far a full one reaches.
+struct AxisState {
+  llvm::Value* begin = nullptr;  // i64: coordinate of position 0, before the window shift is taken off
+  llvm::Value* limit = nullptr;  // i32: a lane exists iff (position - origin - lowest), unsigned, is below it
+  llvm::Value* lowest = nullptr; // i32, or null for 0: used by shifted windows only
+  llvm::Value* id = nullptr;     // i64: number of the tile (tile axes)
+};
+
+/// 32-bit words, or one value of fewer bits.
+using Words = llvm::SmallVector<llvm::Value*, 4>;
+
+struct Access;  // access.h
+
+/// What guards one vector: `full` when all its lanes exist (null: always), `cut` when only some do (null: never).
+struct VectorGuard {
+  llvm::Value* full = nullptr;
+  llvm::Value* cut = nullptr;
+};
+
+class Lowering {
+ public:
+  Lowering(const Kernel& kernel, const Target& target, llvm::Module& module);
+  /// Makes the kernel's function. kInternal, naming the op, for what no lowering exists.
+  Status run(const std::string& symbol);
+
+ private:
+  // -- lower.cpp: the function, its parameters, constants, and the dispatch over ops
+  void make_function(const std::string& symbol);
+  void lower_region(const Region& region);
+  void lower_op(const Op& op);
+  void lower_const(const Op& op);
+  void fail(const Op& op, const std::string& message);
+  void define(ValueId value, Registers registers) { values_[static_cast<size_t>(value)] = std::move(registers); }
+  const Registers& registers(ValueId value) const { return values_[static_cast<size_t>(value)]; }
+  llvm::Value* scalar(ValueId value) const { return registers(value).front(); }
+  llvm::Type* element_type(DType dtype);
+  llvm::Constant* int_constant(DType dtype, int64_t value);
+  llvm::Constant* float_constant(DType dtype, double value);
+  llvm::CallInst* call(DeviceFunction function, llvm::ArrayRef<llvm::Value*> operands, llvm::StringRef modifiers = "");
+  llvm::Value* site() { return b_.getInt32(++num_sites_); }
+
+  // -- lower_control.cpp: grid, loop, if
+  void lower_grid(const Op& op);
+  void lower_loop(const Op& op);
+  void lower_if(const Op& op);
+  void yield_to_phis(const Region& region, llvm::ArrayRef<std::vector<llvm::PHINode*>> phis);
+
+  // -- lower_axes.cpp: expressions over slots, coordinates, which lanes exist
+  llvm::Value* slot(int index);
+  llvm::Value* emit_expr(const Expr& expr);
+  llvm::Value* axis_begin(const Axis& axis);
+  llvm::Value* axis_end(const Axis& axis);
+  void enter_tile(AxisId axis, llvm::Value* begin, llvm::Value* id);
+  AxisState axis_state(AxisId axis);
+  int64_t divisor_of(const Expr& expr) const;
+  int64_t divisor_of_slot(int slot) const;
+  /// i32: what lane and warp contribute to the position on dimension `dim`; in the entry block, kept.
+  llvm::Value* thread_position(const Layout& layout, int dim);
+  /// Position of register `reg` on `dim`, minus the window's shift: i32.
+  llvm::Value* shifted_position(const Type& type, const Layout& layout, int dim, uint32_t reg);
+  llvm::Value* origin_of(const Type& type, const Layout& layout, int dim, uint32_t reg);
+  /// True when every position of the axis exists in every tile.
+  bool axis_is_whole(AxisId axis, uint64_t capacity) const;
+  /// Largest power of two such that aligned groups of so many positions exist together or not at all.
+  int64_t axis_granule(AxisId axis) const;
+  /// i1 (null: always) per register: the lane exists. Registers that exist together share one value.
+  Registers existence(const Type& type, const Layout& layout);
+  void lower_index(const Op& op);
+  void lower_axis_info(const Op& op);
+
+  // -- lower_elementwise.cpp: unary, binary, compare, select, views
+  void lower_unary(const Op& op);
+  void lower_binary(const Op& op);
+  void lower_compare(const Op& op);
+  void lower_select(const Op& op);
+  void lower_view(const Op& op);
+  Registers divide_registers(DType dtype, const Registers& a, const Registers& b);
+  llvm::Value* emit_binary(BinaryFn fn, DType dtype, llvm::Value* a, llvm::Value* b);
+  llvm::Value* emit_float_binary(BinaryFn fn, llvm::Value* a, llvm::Value* b);
+  llvm::Value* emit_int_binary(BinaryFn fn, DType dtype, llvm::Value* a, llvm::Value* b);
+  llvm::Value* emit_min_max(DType dtype, llvm::Value* a, llvm::Value* b, bool is_max);
+
+  // -- lower_math.cpp: functions of floats, the same formulas for both targets
+  llvm::Value* emit_unary(UnaryFn fn, DType dtype, llvm::Value* a);
+  llvm::Value* emit_float_unary(UnaryFn fn, llvm::Value* a);
+  llvm::Value* emit_pow(llvm::Value* a, llvm::Value* b);
+
+  // -- lower_cast.cpp
+  void lower_cast(const Op& op);
+  Registers cast_registers(const Registers& from, DType from_type, DType to_type);
+  llvm::Value* cast_value(llvm::Value* value, DType from, DType to);
+  /// The type that arithmetic on `dtype` is done in: f32 for the short floats.
+  static DType compute_type(DType dtype);
+  llvm::Value* widen(llvm::Value* value, DType dtype) { return cast_value(value, dtype, compute_type(dtype)); }
+  llvm::Value* narrow(llvm::Value* value, DType dtype) { return cast_value(value, compute_type(dtype), dtype); }
+  llvm::Value* f64_to_f32_odd(llvm::Value* value);
+  llvm::Value* f32_to_f8(llvm::Value* value, DType to);
+  llvm::Value* f8_to_f32(llvm::Value* value, DType from);
+
+  // -- lower_access.cpp, lower_memory.cpp: loads and stores
+  bool analyse_access(const Op& op, Access& access);
+  void make_base(Access& access, llvm::Value* pointer);
+  llvm::Value* access_address(Access& access, uint32_t reg);
+  llvm::Value* gathered_index(const Access& access, size_t dim, uint32_t reg);
+  Registers access_masks(Access& access, int skip_dim);
+  std::vector<VectorGuard> vector_guards(Access& access, const std::vector<std::vector<uint32_t>>& groups);
+  void lower_load(const Op& op);
+  void lower_store(const Op& op);
+  Words load_words(const Access& access, llvm::Value* address, llvm::Value* mask, unsigned bytes, llvm::Constant* fill);
+  void store_words(const Access& access, llvm::Value* address, llvm::Value* mask, llvm::ArrayRef<llvm::Value*> words,
+                   unsigned bytes);
+  void load_cut_vectors(Access& access, const std::vector<std::vector<uint32_t>>& groups,
+                        const std::vector<VectorGuard>& guards, std::vector<Words>& words);
+  llvm::BasicBlock* begin_cut(const std::vector<VectorGuard>& guards, llvm::BasicBlock** before);
+
+  // -- lower_missing.cpp: what lanes that do not exist hold
+  void plan_fills();
+  void propagate_missing(const Op& op);
+  llvm::Constant* fill_bits(ValueId loaded, unsigned bytes);
+
+  // -- lower_words.cpp: elements as 32-bit words, for vectors and shuffles
+  Words to_words(llvm::ArrayRef<llvm::Value*> elements, DType dtype);
+  Words memory_words(llvm::ArrayRef<llvm::Value*> elements, DType dtype);
+  Registers from_words(llvm::ArrayRef<llvm::Value*> words, DType dtype, size_t count);
+  llvm::Value* to_memory(llvm::Value* element, DType dtype);
+  llvm::Value* from_memory(llvm::Value* bits, DType dtype);
+
+  // -- lower_reduce.cpp: reductions and shared memory
+  void lower_reduce_thread(const Op& op);
+  void lower_reduce_lanes(const Op& op);
+  llvm::Constant* identity(ReduceFn fn, DType dtype);
+  llvm::Value* combine(ReduceFn fn, DType dtype, llvm::Value* a, llvm::Value* b);
+  Registers without_missing(const Op& op, ReduceFn fn);
+  void lower_shared_store(const Op& op);
+  void lower_shared_load(const Op& op);
+  llvm::Value* owner_condition(const Layout& layout);
+  llvm::Value* shared_offset(const Op& op, const Layout& layout, DType dtype);
+  static uint32_t shared_part(const Layout& layout, uint32_t reg);
+
+  const Kernel& kernel_;
+  const Target& target_;
+  llvm::Module& module_;
+  llvm::LLVMContext& context_;
+  llvm::IRBuilder<> b_;
+  llvm::Function* function_ = nullptr;
+  llvm::Value* thread_ = nullptr;       // KaonSimtThread*, null on a GPU
+  llvm::Value* tid_ = nullptr;          // i32, in the entry block
+  llvm::BasicBlock* entry_ = nullptr;   // only what every thread computes once
+  std::vector<llvm::Value*> slots_;     // i64 each
+  std::vector<Registers> values_;       // by ValueId
+  std::vector<AxisState> axis_states_;  // tile axes: bound by the loop around; others: unused
+  std::map<std::vector<std::array<uint32_t, 4>>, llvm::Value*> thread_positions_;
+  std::map<ValueId, double> fills_;     // value that a load gives to lanes that do not exist
+  std::map<ValueId, double> missing_;   // what those lanes hold, where known
+  uint32_t num_sites_ = 0;
+  Status status_;
+};
+
+/// Finds registers by their part of the position on each dimension: what views and reductions ask.
+class RegisterMap {
+ public:
+  /// `dims`: the dimensions that count; the others are ignored.
+  RegisterMap(const Layout& layout, std::vector<int> dims);
+  /// The first register with these parts on the dimensions, or -1.
+  int find(const std::vector<uint64_t>& parts) const;
+  static std::vector<uint64_t> parts_of(const Layout& layout, const std::vector<int>& dims, uint32_t reg);
+
+ private:
+  std::map<std::vector<uint64_t>, uint32_t> registers_;
+};
+
+/// Registers of a value's layout; 1 for a scalar.
+inline uint32_t register_count(const Layout& layout) { return layout.empty() ? 1 : layout.num_registers(); }
+
+}  // namespace kaon::compiler::codegen

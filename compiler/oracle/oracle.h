@@ -22,7 +22,8 @@ struct HostTensor {
 struct OracleElement {
   int64_t offset = 0;   // in elements from HostTensor::data
   double value = 0;     // before the last rounding to the tensor's type
-  double bound = 0;     // |result - value| <= bound must hold for the result before its last rounding
+  double bound = 0;     // |result - value| <= bound must hold for the result before its last rounding; infinity: anything
+  int64_t integer = 0;  // integer and bool tensors: the value itself, which a double may not hold
 };
 
 struct OracleOptions {
@@ -51,6 +52,7 @@ struct Mismatch {
 struct Judgement {
   int64_t compared = 0;
   int64_t wrong = 0;
+  int64_t unconstrained = 0;       // of compared: rounding decides an overflow or a branch, so anything passes
   double worst_ratio = 0;          // max of |got - expected| / allowed
   std::vector<Mismatch> examples;  // at most 8
   bool passed() const { return wrong == 0; }

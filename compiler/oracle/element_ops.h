@@ -1,0 +1,23 @@
+// Element-wise ops on tiles of equal shape: values exact to double, bounds propagated. Results may not be operands.
+#pragma once
+
+#include "compiler/ir/functions.h"
+#include "compiler/oracle/tile.h"
+
+namespace kaon::compiler {
+
+void eval_unary(UnaryFn fn, const Tile& a, Tile* result);
+void eval_binary(BinaryFn fn, const Tile& a, const Tile& b, Tile* result);
+void eval_compare(CompareFn fn, const Tile& a, const Tile& b, Tile* result);
+/// Where the condition may be either, the result covers both alternatives.
+void eval_select(const Tile& condition, const Tile& a, const Tile& b, Tile* result);
+void eval_cast(const Tile& a, DType dtype, Tile* result);
+
+/// Saturating truncation of a float; NaN gives 0.
+int64_t float_to_int(DType dtype, double value);
+
+/// Widens (*value, *bound) so that it covers (other, other_bound) as well: the two sides of an undecided branch.
+void cover_float(double* value, double* bound, double other, double other_bound);
+void cover_int(DType dtype, int64_t* value, double* bound, int64_t other, double other_bound);
+
+}  // namespace kaon::compiler

@@ -1,0 +1,97 @@
+// The pure ops of the interpreted program.
+#include "compiler/oracle/machine.h"
+
+#include <algorithm>
+
+#include "compiler/ir/functions.h"
+#include "compiler/oracle/element_ops.h"
+#include "compiler/oracle/reductions.h"
+#include "compiler/oracle/views.h"
+
+namespace kaon::compiler {
+namespace {
+
+/// The function that the op's attribute names; the verifier has seen to it that there is one.
+template <typename Fn>
+Fn function_of(const Op& op) {
+  Fn fn{};
+  parse_fn(op.str_attr("fn"), &fn);
+  return fn;
+}
+
+void set_scalar(int64_t value, Tile* result) {
+  result->shape(DType::kI64, {}, /*is_exact=*/true);
+  result->ints[0] = value;
+}
+
+}  // namespace
+
+void Machine::run_expr(const Op& op) {
+  set_scalar(std::get<Expr>(*op.find_attr("expr")).evaluate(slots_.data()), &tile(op.result()));
+}
+
+void Machine::run_const(const Op& op) {
+  Tile& result = tile(op.result());
+  const auto count = static_cast<ptrdiff_t>(result.count);
+  const Attr& attr = *op.find_attr("value");
+  const int64_t* integer = std::get_if<int64_t>(&attr);
+  if (result.is_float()) {
+    const double value = integer ? static_cast<double>(*integer) : std::get<double>(attr);
+    std::fill(result.floats.begin(), result.floats.begin() + count, round_to(result.dtype, value));
+  } else {
+    std::fill(result.ints.begin(), result.ints.begin() + count, wrap_int(result.dtype, *integer));
+  }
+}
+
+void Machine::run_index(const Op& op) {
+  Tile& result = tile(op.result());
+  const auto axis = static_cast<AxisId>(op.int_attr("axis"));
+  const int64_t begin = kernel_.axis(axis).kind == AxisKind::kTile ? state(axis).begin : 0;
+  for (size_t i = 0; i < result.count; ++i) result.ints[i] = begin + static_cast<int64_t>(i);
+}
+
+void Machine::run_axis_info(const Op& op) {
+  const auto id = static_cast<AxisId>(op.int_attr("axis"));
+  const std::string what = op.str_attr("what");
+  const bool is_tile = kernel_.axis(id).kind == AxisKind::kTile;
+  const int64_t block = blocks_[static_cast<size_t>(id)];
+  const AxisState& s = state(id);
+  int64_t value = 0;
+  if (what == "begin") value = is_tile ? s.begin : 0;
+  else if (what == "end") value = is_tile ? std::min(s.begin + block, s.end) : kernel_.axis(id).extent.evaluate(slots_.data());
+  else if (what == "id") value = s.id;
+  else if (what == "block_size") value = block;
+  else value = s.count;
+  set_scalar(value, &tile(op.result()));
+}
+
+Status Machine::run_pure(const Op& op) {
+  const Type& type = kernel_.type(op.result());
+  std::vector<int64_t> sizes;
+  KAON_RETURN_IF_ERROR(sizes_of(type.axes, &sizes));
+  Tile& result = tile(op.result());
+  auto operand = [&](size_t i) -> const Tile& { return tile(op.operands[i]); };
+  switch (op.kind) {
+    case OpKind::kConst:
+    case OpKind::kIndex:
+      result.shape(type.dtype, sizes, /*is_exact=*/true);
+      op.kind == OpKind::kConst ? run_const(op) : run_index(op);
+      break;
+    case OpKind::kExpr: run_expr(op); break;
+    case OpKind::kAxisInfo: run_axis_info(op); break;
+    case OpKind::kUnary: eval_unary(function_of<UnaryFn>(op), operand(0), &result); break;
+    case OpKind::kBinary: eval_binary(function_of<BinaryFn>(op), operand(0), operand(1), &result); break;
+    case OpKind::kCompare: eval_compare(function_of<CompareFn>(op), operand(0), operand(1), &result); break;
+    case OpKind::kSelect: eval_select(operand(0), operand(1), operand(2), &result); break;
+    case OpKind::kCast: eval_cast(operand(0), type.dtype, &result); break;
+    case OpKind::kExpandDims:
+    case OpKind::kSqueeze: copy_reshaped(operand(0), sizes, &result); break;
+    case OpKind::kBroadcast: copy_broadcast(operand(0), sizes, &result); break;
+    case OpKind::kPermute: copy_permuted(operand(0), op.ints_attr("perm"), &result); break;
+    case OpKind::kReduce: eval_reduce(function_of<ReduceFn>(op), operand(0), op.ints_attr("dims"), sizes, &result); break;
+    default: return Status(Code::kUnsupported, "oracle: cannot interpret " + std::string(op_info(op.kind).text));
+  }
+  return Status::ok();
+}
+
+}  // namespace kaon::compiler

@@ -1,0 +1,183 @@
+// Sums, products and extrema over rows, with bounds that do not depend on the order of combination.
+#include "compiler/oracle/reductions.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "compiler/oracle/rounding.h"
+#include "compiler/oracle/views.h"
+
+namespace kaon::compiler {
+namespace {
+
+struct Row {
+  const double* floats;
+  const int64_t* ints;
+  const double* bounds;  // null when exact
+  size_t length;
+};
+
+struct FloatResult {
+  double value;
+  double bound;
+};
+
+/// For any order of additions, each at most unit away from exact: the error is at most (n - 1) * unit * sum |x|, to
+/// first order; the quotient covers the higher ones.
+FloatResult sum_row(const Row& row, const Rounding& rounding) {
+  double sum = 0, magnitude = 0, propagated = 0;
+  for (size_t i = 0; i < row.length; ++i) {
+    sum += row.floats[i];
+    magnitude += std::fabs(row.floats[i]);
+  }
+  if (row.bounds) {
+    for (size_t i = 0; i < row.length; ++i) propagated += row.bounds[i];
+  }
+  if (propagated == kUnknown) return {sum, kUnknown};
+  if (!std::isfinite(magnitude)) return {sum, 0};  // an infinity or a NaN among them, whatever the order
+  if (row.length < 2) return {sum, propagated};
+  magnitude += propagated;
+  const double steps = static_cast<double>(row.length - 1) * rounding.unit();
+  const double accumulated = steps < 0.5 ? steps / (1 - steps) * magnitude : steps * std::exp(steps) * magnitude;
+  const double own = static_cast<double>(row.length) * 0x1p-53 * magnitude;
+  const double subnormal = static_cast<double>(row.length) * rounding.half_subnormal();
+  double bound = propagated + accumulated + own + subnormal;
+  if (magnitude + accumulated <= rounding.max_finite()) return {sum, bound};
+  // Partial sums may overflow. If all have one sign the total decides; else the order does.
+  const bool one_sign = std::fabs(sum) + propagated >= magnitude * (1 - 0x1p-40);
+  bound = one_sign ? rounding.finish(&sum, bound) : kUnknown;
+  return {sum, bound};
+}
+
+FloatResult product_row(const Row& row, const Rounding& rounding) {
+  double product = 1, magnitude = 1, above = 1, below = 1;
+  bool is_exact = true;
+  for (size_t i = 0; i < row.length; ++i) {
+    const double bound = row.bounds ? row.bounds[i] : 0;
+    if (bound == kUnknown) return {product, kUnknown};
+    const double reach = std::fabs(row.floats[i]) + bound;
+    product *= row.floats[i];
+    magnitude *= reach;
+    above *= std::max(1.0, reach);
+    below *= std::min(1.0, std::fabs(row.floats[i]));
+    is_exact = is_exact && bound == 0;
+  }
+  if (!std::isfinite(product)) {
+    // inf * 0 depends on no order, but a partial product that overflows on the way to a smaller total does.
+    const bool has_special = std::any_of(row.floats, row.floats + row.length, [](double x) { return !std::isfinite(x); });
+    return {product, has_special && is_exact ? 0 : kUnknown};
+  }
+  if (row.length < 2) return {product, magnitude - std::fabs(product)};
+  if (above > rounding.max_finite()) {
+    const bool must_overflow = std::fabs(product) > rounding.max_finite() && below >= 0.5 && is_exact;
+    if (must_overflow) return {std::copysign(HUGE_VAL, product), 0};
+    return {product, kUnknown};
+  }
+  const double steps = static_cast<double>(row.length - 1) * (rounding.unit() + 0x1p-53);
+  double bound = magnitude - std::fabs(product) + std::expm1(steps) * magnitude + magnitude * 0x1p-50;
+  if (below < rounding.min_normal()) bound += above * rounding.min_normal() * static_cast<double>(row.length);
+  return {product, bound};
+}
+
+FloatResult max_row(const Row& row, double sign) {
+  double value = -HUGE_VAL, high = -HUGE_VAL, low = -HUGE_VAL;
+  bool has_nan = false, is_unknown = false;
+  for (size_t i = 0; i < row.length; ++i) {
+    const double x = sign * row.floats[i];
+    const double bound = row.bounds ? row.bounds[i] : 0;
+    has_nan = has_nan || x != x;
+    is_unknown = is_unknown || bound == kUnknown;
+    value = x > value ? x : value;
+    high = x + bound > high ? x + bound : high;
+    low = x - bound > low ? x - bound : low;
+  }
+  if (is_unknown) return {sign * value, kUnknown};
+  if (has_nan) return {std::numeric_limits<double>::quiet_NaN(), 0};
+  if (std::isinf(value)) return {sign * value, 0};
+  return {sign * value, std::max(high - value, value - low)};
+}
+
+FloatResult reduce_float(ReduceFn fn, const Row& row, const Rounding& rounding) {
+  switch (fn) {
+    case ReduceFn::kSum: return sum_row(row, rounding);
+    case ReduceFn::kProd: return product_row(row, rounding);
+    case ReduceFn::kMax: return max_row(row, 1);
+    default: return max_row(row, -1);
+  }
+}
+
+int64_t int_identity(ReduceFn fn, DType dtype) {
+  if (fn == ReduceFn::kSum) return 0;
+  if (fn == ReduceFn::kProd) return 1;
+  const int bits = dtype_bytes(dtype) * 8;
+  if (!dtype_is_signed(dtype)) return fn == ReduceFn::kMax ? 0 : static_cast<int64_t>((uint64_t{1} << bits) - 1);
+  const auto highest = static_cast<int64_t>((uint64_t{1} << (bits - 1)) - 1);
+  return fn == ReduceFn::kMax ? -highest - 1 : highest;
+}
+
+int64_t reduce_int(ReduceFn fn, DType dtype, const Row& row, double* bound) {
+  int64_t value = int_identity(fn, dtype);
+  double sum_bounds = 0, widest = 0;
+  for (size_t i = 0; i < row.length; ++i) {
+    const auto a = static_cast<uint64_t>(value), x = static_cast<uint64_t>(row.ints[i]);
+    switch (fn) {
+      case ReduceFn::kSum: value = static_cast<int64_t>(a + x); break;
+      case ReduceFn::kProd: value = static_cast<int64_t>(a * x); break;
+      case ReduceFn::kMax: value = std::max(value, row.ints[i]); break;
+      case ReduceFn::kMin: value = std::min(value, row.ints[i]); break;
+    }
+    if (row.bounds) {
+      sum_bounds += row.bounds[i];
+      widest = std::max(widest, row.bounds[i]);
+    }
+  }
+  *bound = widest;
+  if (fn == ReduceFn::kSum && widest != 0) {
+    const bool may_wrap = std::fabs(static_cast<double>(value)) + sum_bounds > std::ldexp(1.0, dtype_bytes(dtype) * 8 - 2);
+    *bound = may_wrap ? kUnknown : sum_bounds;
+  }
+  if (fn == ReduceFn::kProd && widest != 0) *bound = kUnknown;
+  return wrap_int(dtype, value);
+}
+
+/// Puts folded dims last, keeping the order of each group; false when they are there already.
+bool make_trailing(const Tile& a, const std::vector<int64_t>& dims, Tile* permuted) {
+  std::vector<int64_t> kept, folded;
+  for (int64_t dim = 0; dim < static_cast<int64_t>(a.sizes.size()); ++dim) {
+    const bool is_folded = std::find(dims.begin(), dims.end(), dim) != dims.end();
+    (is_folded ? folded : kept).push_back(dim);
+  }
+  kept.insert(kept.end(), folded.begin(), folded.end());
+  if (std::is_sorted(kept.begin(), kept.end())) return false;
+  copy_permuted(a, kept, permuted);
+  return true;
+}
+
+}  // namespace
+
+void eval_reduce(ReduceFn fn, const Tile& a, const std::vector<int64_t>& dims, const std::vector<int64_t>& result_sizes,
+                 Tile* result) {
+  Tile permuted;
+  const Tile& rows = make_trailing(a, dims, &permuted) ? permuted : a;
+  size_t length = 1;
+  for (int64_t dim : dims) length *= static_cast<size_t>(a.sizes[static_cast<size_t>(dim)]);
+  result->shape(a.dtype, result_sizes, /*is_exact=*/false);
+  if (!a.is_float()) {
+    for (size_t i = 0; i < result->count; ++i) {
+      const Row row{nullptr, rows.ints.data() + i * length, a.exact ? nullptr : rows.bounds.data() + i * length, length};
+      result->ints[i] = reduce_int(fn, a.dtype, row, &result->bounds[i]);
+    }
+  } else {
+    const Rounding rounding(a.dtype);
+    for (size_t i = 0; i < result->count; ++i) {
+      const Row row{rows.floats.data() + i * length, nullptr, a.exact ? nullptr : rows.bounds.data() + i * length, length};
+      const FloatResult folded = reduce_float(fn, row, rounding);
+      result->floats[i] = folded.value;
+      result->bounds[i] = folded.bound;
+    }
+  }
+  result->settle();
+}
+
+}  // namespace kaon::compiler

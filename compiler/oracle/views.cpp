@@ -1,0 +1,85 @@
+// Copies of tiles through strides.
+#include "compiler/oracle/views.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace kaon::compiler {
+namespace {
+
+/// Calls run(source offset, result offset) for each row of the last axis.
+template <typename Run>
+void for_each_row(const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides, Run run) {
+  const size_t outer_rank = sizes.size() - 1;
+  std::vector<int64_t> position(outer_rank, 0);
+  int64_t source = 0, target = 0;
+  while (true) {
+    run(source, target);
+    target += sizes.back();
+    size_t dim = outer_rank;
+    while (dim > 0 && ++position[dim - 1] == sizes[dim - 1]) {
+      source -= strides[dim - 1] * (sizes[dim - 1] - 1);
+      position[--dim] = 0;
+    }
+    if (dim == 0) return;
+    source += strides[dim - 1];
+  }
+}
+
+template <typename T>
+void copy_rows(const std::vector<T>& from, std::vector<T>* to, const std::vector<int64_t>& sizes,
+               const std::vector<int64_t>& strides) {
+  const int64_t length = sizes.back(), stride = strides.back();
+  for_each_row(sizes, strides, [&](int64_t source, int64_t target) {
+    const T* in = from.data() + source;
+    T* out = to->data() + target;
+    if (stride == 0) std::fill(out, out + length, *in);
+    else if (stride == 1) std::copy(in, in + length, out);
+    else for (int64_t i = 0; i < length; ++i) out[i] = in[i * stride];
+  });
+}
+
+}  // namespace
+
+std::vector<int64_t> row_major_strides(const std::vector<int64_t>& sizes) {
+  std::vector<int64_t> strides(sizes.size(), 1);
+  for (size_t i = sizes.size(); i-- > 1;) strides[i - 1] = strides[i] * sizes[i];
+  return strides;
+}
+
+void copy_reshaped(const Tile& a, const std::vector<int64_t>& sizes, Tile* result) {
+  result->shape(a.dtype, sizes, a.exact);
+  const auto count = static_cast<ptrdiff_t>(a.count);
+  if (a.is_float()) std::copy(a.floats.begin(), a.floats.begin() + count, result->floats.begin());
+  else std::copy(a.ints.begin(), a.ints.begin() + count, result->ints.begin());
+  if (!a.exact) std::copy(a.bounds.begin(), a.bounds.begin() + count, result->bounds.begin());
+}
+
+void copy_strided(const Tile& a, const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides, Tile* result) {
+  if (sizes.empty()) return copy_reshaped(a, sizes, result);
+  result->shape(a.dtype, sizes, a.exact);
+  if (result->count == 0) return;
+  if (a.is_float()) copy_rows(a.floats, &result->floats, sizes, strides);
+  else copy_rows(a.ints, &result->ints, sizes, strides);
+  if (!a.exact) copy_rows(a.bounds, &result->bounds, sizes, strides);
+}
+
+void copy_broadcast(const Tile& a, const std::vector<int64_t>& sizes, Tile* result) {
+  std::vector<int64_t> strides = row_major_strides(a.sizes);
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (a.sizes[i] == 1) strides[i] = 0;
+  }
+  copy_strided(a, sizes, strides, result);
+}
+
+void copy_permuted(const Tile& a, const std::vector<int64_t>& perm, Tile* result) {
+  const std::vector<int64_t> own = row_major_strides(a.sizes);
+  std::vector<int64_t> sizes, strides;
+  for (int64_t dim : perm) {
+    sizes.push_back(a.sizes[static_cast<size_t>(dim)]);
+    strides.push_back(own[static_cast<size_t>(dim)]);
+  }
+  copy_strided(a, sizes, strides, result);
+}
+
+}  // namespace kaon::compiler

@@ -1,0 +1,20 @@
+// Ops that only say where elements are: shapes changed, elements repeated or reordered.
+#pragma once
+
+#include <vector>
+
+#include "compiler/oracle/tile.h"
+
+namespace kaon::compiler {
+
+/// The same elements in row-major order under other sizes of equal product.
+void copy_reshaped(const Tile& a, const std::vector<int64_t>& sizes, Tile* result);
+/// result[i0, i1, ...] = a at sum(i_k * strides[k]), strides in elements of `a`; 0 repeats.
+void copy_strided(const Tile& a, const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides, Tile* result);
+/// Axes of extent 1 repeat to `sizes`.
+void copy_broadcast(const Tile& a, const std::vector<int64_t>& sizes, Tile* result);
+void copy_permuted(const Tile& a, const std::vector<int64_t>& perm, Tile* result);
+
+std::vector<int64_t> row_major_strides(const std::vector<int64_t>& sizes);
+
+}  // namespace kaon::compiler

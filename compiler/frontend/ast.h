@@ -86,10 +86,10 @@ struct Param {
   Name type;                           // "f16", "T"
   std::vector<ExpressionPtr> extents;  // kTensor
   SourceRange extents_range;
-  int64_t default_value = 0;           // kConstexpr
+  int64_t default_value = 0;  // kConstexpr
   SourceRange default_range;
-  bool zeroed = false;                 // outputs
-  Name alias;                          // outputs; text empty for none
+  bool zeroed = false;  // outputs
+  Name alias;           // outputs; text empty for none
 };
 
 struct Generic {

@@ -18,7 +18,9 @@ class Dumper {
   }
 
  private:
-  void line(int depth, const std::string& text) { out_ += std::string(static_cast<size_t>(depth) * 2, ' ') + text + "\n"; }
+  void line(int depth, const std::string& text) {
+    out_ += std::string(static_cast<size_t>(depth) * 2, ' ') + text + "\n";
+  }
 
   void dump(const Kernel& kernel) {
     line(0, "kernel " + kernel.name.text);

@@ -22,13 +22,37 @@ struct Later {
   const char* mend;
 };
 constexpr Later kLater[] = {
-    {"argmax", ""}, {"argmin", ""}, {"assert", ""}, {"associative_scan", ""}, {"atomic_add", ""}, {"atomic_and", ""},
-    {"atomic_cas", ""}, {"atomic_max", ""}, {"atomic_min", ""}, {"atomic_or", ""}, {"atomic_xchg", ""}, {"atomic_xor", ""},
-    {"broadcast_to", "; operands of an operator broadcast by themselves"}, {"chunk", "; load each part with a slice"},
-    {"cumprod", ""}, {"cumsum", ""}, {"dot", ""}, {"expand", "; operands of an operator broadcast by themselves"}, {"gather", ""},
-    {"join", ""}, {"permute", ""}, {"print", ""}, {"rand", ""}, {"reduce", "; there are sum, prod, mean, amax and amin"},
-    {"reshape", ""}, {"scatter", ""}, {"specialize", ""}, {"split", "; load each part with a slice"}, {"stack", ""},
-    {"transpose", ""}, {"unbind", "; load each part with a slice"},
+    {"argmax", ""},
+    {"argmin", ""},
+    {"assert", ""},
+    {"associative_scan", ""},
+    {"atomic_add", ""},
+    {"atomic_and", ""},
+    {"atomic_cas", ""},
+    {"atomic_max", ""},
+    {"atomic_min", ""},
+    {"atomic_or", ""},
+    {"atomic_xchg", ""},
+    {"atomic_xor", ""},
+    {"broadcast_to", "; operands of an operator broadcast by themselves"},
+    {"chunk", "; load each part with a slice"},
+    {"cumprod", ""},
+    {"cumsum", ""},
+    {"dot", ""},
+    {"expand", "; operands of an operator broadcast by themselves"},
+    {"gather", ""},
+    {"join", ""},
+    {"permute", ""},
+    {"print", ""},
+    {"rand", ""},
+    {"reduce", "; there are sum, prod, mean, amax and amin"},
+    {"reshape", ""},
+    {"scatter", ""},
+    {"specialize", ""},
+    {"split", "; load each part with a slice"},
+    {"stack", ""},
+    {"transpose", ""},
+    {"unbind", "; load each part with a slice"},
 };
 
 struct Renamed {
@@ -76,8 +100,8 @@ const KernelBuilder::Builtin* KernelBuilder::find_builtin(const std::string& nam
 
 std::vector<std::string> KernelBuilder::callable_names() {
   std::vector<std::string> names(std::begin(kUnaryNames), std::end(kUnaryNames));
-  for (const char* name : {"amax", "amin", "arange", "clamp", "full", "maximum", "mean", "minimum", "pow", "prod", "relu",
-                           "silu", "sum", "where", "zeros"}) {
+  for (const char* name : {"amax", "amin", "arange", "clamp", "full", "maximum", "mean", "minimum", "pow", "prod",
+                           "relu", "silu", "sum", "where", "zeros"}) {
     names.push_back(name);
   }
   for (const ast::Function& function : file_.functions) names.push_back(function.name.text);
@@ -105,10 +129,12 @@ Value KernelBuilder::call(const ast::Expression& node) {
     if (node.text == later.name) return fail(node.focus, node.text + "(...) is not supported yet" + later.mend);
   }
   for (const Renamed& renamed : kRenamed) {
-    if (node.text == renamed.name) return fail(node.focus, "there is no function `" + node.text + "`; write " + renamed.here);
+    if (node.text == renamed.name)
+      return fail(node.focus, "there is no function `" + node.text + "`; write " + renamed.here);
   }
   for (const ast::Kernel& kernel : file_.kernels) {
-    if (kernel.name.text == node.text) return fail(node.focus, "`" + node.text + "` is a kernel and cannot be called from a body; share code as a `fn`");
+    if (kernel.name.text == node.text)
+      return fail(node.focus, "`" + node.text + "` is a kernel and cannot be called from a body; share code as a `fn`");
   }
   if (const Binding* binding = find(node.text)) {
     return fail(node.focus, "`" + node.text + "` is no function", {{binding->range, node.text + " is declared here"}});
@@ -116,11 +142,14 @@ Value KernelBuilder::call(const ast::Expression& node) {
   return fail(node.focus, "there is no function `" + node.text + "`" + did_you_mean(node.text, callable_names()));
 }
 
-bool KernelBuilder::operands_of(const ast::Expression& node, size_t least, size_t most, const char* usage, std::vector<Operand>* out) {
+bool KernelBuilder::operands_of(const ast::Expression& node, size_t least, size_t most, const char* usage,
+                                std::vector<Operand>* out) {
   const size_t count = node.children.size();
   if (count < least || count > most) {
-    const std::string expected = least == most ? std::to_string(least) : std::to_string(least) + " to " + std::to_string(most);
-    fail(node.range, node.text + " takes " + expected + (most == 1 ? " argument, got " : " arguments, got ") + std::to_string(count) + ": " + usage);
+    const std::string expected =
+        least == most ? std::to_string(least) : std::to_string(least) + " to " + std::to_string(most);
+    fail(node.range, node.text + " takes " + expected + (most == 1 ? " argument, got " : " arguments, got ") +
+                         std::to_string(count) + ": " + usage);
     return false;
   }
   bool ok = true;
@@ -147,7 +176,8 @@ bool KernelBuilder::only_named(const ast::Expression& node, const std::vector<st
     }
     for (size_t k = 0; k < i; ++k) {
       if (node.named[k].name != argument.name) continue;
-      fail(argument.name_range, "`" + argument.name + "=` is given twice", {{node.named[k].name_range, "given here first"}});
+      fail(argument.name_range, "`" + argument.name + "=` is given twice",
+           {{node.named[k].name_range, "given here first"}});
       return false;
     }
   }
@@ -180,15 +210,17 @@ Value KernelBuilder::inline_call(const ast::Function& function, const ast::Expre
   if (!only_named(node, {})) return Value::error();
   const size_t count = function.params.size();
   if (node.children.size() != count) {
-    return fail(node.range, function.name.text + " takes " + std::to_string(count) + (count == 1 ? " argument" : " arguments") + ", got " +
-                                std::to_string(node.children.size()),
+    return fail(node.range,
+                function.name.text + " takes " + std::to_string(count) + (count == 1 ? " argument" : " arguments") +
+                    ", got " + std::to_string(node.children.size()),
                 {{function.name.range, function.name.text + " is declared here"}});
   }
   for (const CallSite& site : calls_) {
     if (site.function != &function) continue;
     return fail(node.range, function.name.text + " calls itself; a `fn` is inlined, so it cannot recurse");
   }
-  if (calls_.size() >= kMaxInlineDepth) return fail(node.range, "calls nest more than " + std::to_string(kMaxInlineDepth) + " deep");
+  if (calls_.size() >= kMaxInlineDepth)
+    return fail(node.range, "calls nest more than " + std::to_string(kMaxInlineDepth) + " deep");
   Scope scope;
   for (size_t i = 0; i < count; ++i) {
     Value value = expression(*node.children[i]);
@@ -236,7 +268,8 @@ Value KernelBuilder::emit_unary(UnaryFn fn, SourceRange range, const Operand& a)
     const std::string mend = expected.find("float") != std::string::npos ? "; cast, as in f32(...)" : "";
     return fail(range, std::string(fn_text(fn)) + " takes " + expected + ", got " + describe(a.value) + mend);
   }
-  return Value::typed(builder_.unary(fn, a.value.is_literal() ? literal_as(a.value, dtype, a.node->range) : materialise(a.value)));
+  return Value::typed(
+      builder_.unary(fn, a.value.is_literal() ? literal_as(a.value, dtype, a.node->range) : materialise(a.value)));
 }
 
 }  // namespace kaon::compiler

@@ -30,10 +30,11 @@ bool KernelBuilder::require_number(const Operand& operand) {
     const size_t rank = facts_.extents[static_cast<size_t>(value.tensor)].size();
     std::string whole = ":";
     for (size_t i = 1; i < rank; ++i) whole += ", :";
-    fail(operand.node->range, "`" + value.name + "` is a tensor; load values from it with a subscript, as in " + value.name + "[" + whole + "]");
+    fail(operand.node->range, "`" + value.name + "` is a tensor; load values from it with a subscript, as in " +
+                                  value.name + "[" + whole + "]");
   } else if (value.kind == Value::Kind::kTileVariable) {
-    fail(operand.node->range, "`" + value.name + "` is a tile variable; its coordinates are " + value.name + ".index, its first one " +
-                                  value.name + ".begin");
+    fail(operand.node->range, "`" + value.name + "` is a tile variable; its coordinates are " + value.name +
+                                  ".index, its first one " + value.name + ".begin");
   }
   return value.is_number();
 }
@@ -60,15 +61,18 @@ ValueId KernelBuilder::materialise(const Value& value) {
   return id;
 }
 
-ValueId KernelBuilder::literal_as(const Value& literal, DType dtype, SourceRange range) {
+ValueId KernelBuilder::literal_as(const Value& literal, DType dtype, SourceRange range,
+                                  const std::vector<AxisId>& axes) {
+  const bool is_float = literal.kind == Value::Kind::kFloatLiteral;
   if (dtype_is_float(dtype)) {
-    const double number = literal.kind == Value::Kind::kFloatLiteral ? literal.float_value : static_cast<double>(literal.int_value);
-    return builder_.float_const(dtype, number);
+    const double number = is_float ? literal.float_value : static_cast<double>(literal.int_value);
+    return builder_.float_const(dtype, number, axes);
   }
   if (!fits(literal.int_value, dtype)) {
-    fail(range, "the literal " + std::to_string(literal.int_value) + " does not fit " + dtype_name(dtype) + ", which holds " + limits_text(dtype));
+    fail(range, "the literal " + std::to_string(literal.int_value) + " does not fit " + dtype_name(dtype) +
+                    ", which holds " + limits_text(dtype));
   }
-  return builder_.int_const(dtype, literal.int_value);
+  return builder_.int_const(dtype, literal.int_value, axes);
 }
 
 std::optional<ValueId> KernelBuilder::as_index(const Operand& operand) {
@@ -104,11 +108,13 @@ bool KernelBuilder::reject_storage_type(const std::string& text, const Operand& 
   if (!operand.value.is_typed()) return false;
   const DType dtype = type_of(operand.value).dtype;
   if (!is_storage_only(dtype)) return false;
-  fail(operand.node->range, std::string(dtype_name(dtype)) + " is for storage only and has no `" + text + "`; compute in f32 with f32(...)");
+  fail(operand.node->range,
+       std::string(dtype_name(dtype)) + " is for storage only and has no `" + text + "`; compute in f32 with f32(...)");
   return true;
 }
 
-bool KernelBuilder::common_dtype(const std::string& text, SourceRange range, const std::vector<Operand>& operands, DType* out) {
+bool KernelBuilder::common_dtype(const std::string& text, SourceRange range, const std::vector<Operand>& operands,
+                                 DType* out) {
   const Operand* first = nullptr;
   bool float_literal = false;
   for (const Operand& operand : operands) {
@@ -125,24 +131,29 @@ bool KernelBuilder::common_dtype(const std::string& text, SourceRange range, con
     const bool same_class = dtype_is_float(a) == dtype_is_float(b);
     const DType mend = same_class ? (dtype_bytes(a) >= dtype_bytes(b) ? a : b) : (dtype_is_float(a) ? a : b);
     const DType wide = same_class && dtype_bytes(a) == dtype_bytes(b) && dtype_is_float(a) ? DType::kF32 : mend;
-    fail(range, std::string(dtype_name(a)) + " and " + dtype_name(b) + " do not mix in `" + text + "`; cast, as in " + dtype_name(wide) + "(...)");
+    fail(range, std::string(dtype_name(a)) + " and " + dtype_name(b) + " do not mix in `" + text + "`; cast, as in " +
+                    dtype_name(wide) + "(...)");
     return false;
   }
   *out = first != nullptr ? type_of(first->value).dtype : float_literal ? DType::kF32 : DType::kI64;
   if (!float_literal || dtype_is_float(*out)) {
-    const bool int_meets_bool = *out == DType::kBool && std::any_of(operands.begin(), operands.end(), [](const Operand& o) { return o.value.is_literal(); });
+    const bool int_meets_bool =
+        *out == DType::kBool &&
+        std::any_of(operands.begin(), operands.end(), [](const Operand& o) { return o.value.is_literal(); });
     if (!int_meets_bool) return true;
     fail(range, "a number and a bool do not mix in `" + text + "`; write true or false");
     return false;
   }
-  fail(range, std::string(dtype_name(*out)) + " and a float literal do not mix in `" + text + "`; cast, as in f32(...)");
+  fail(range,
+       std::string(dtype_name(*out)) + " and a float literal do not mix in `" + text + "`; cast, as in f32(...)");
   return false;
 }
 
-// "; write [:, None] to make m an axis of its own": when an operand of lower rank has its axes elsewhere in the other.
+// "; the first matches as [:, None]": when the operand of lower rank has its axes elsewhere in the other.
 std::string KernelBuilder::mend_for_axes(const std::vector<AxisId>& a, const std::vector<AxisId>& b) {
-  const std::vector<AxisId>& low = a.size() < b.size() ? a : b;
-  const std::vector<AxisId>& high = a.size() < b.size() ? b : a;
+  const bool first_is_low = a.size() < b.size();
+  const std::vector<AxisId>& low = first_is_low ? a : b;
+  const std::vector<AxisId>& high = first_is_low ? b : a;
   if (low.size() == high.size() || low.empty()) return "";
   std::string view;
   size_t next = 0;
@@ -151,15 +162,17 @@ std::string KernelBuilder::mend_for_axes(const std::vector<AxisId>& a, const std
     if (matches) ++next;
     view += std::string(view.empty() ? "" : ", ") + (matches ? ":" : "None");
   }
-  return next == low.size() ? "; the shapes match with [" + view + "] after the second" : "";
+  if (next != low.size()) return "";
+  return std::string("; write [") + view + "] after the " + (first_is_low ? "first" : "second") + " to place its axes";
 }
 
 bool KernelBuilder::common_axes(const std::string& text, SourceRange range, const std::vector<Operand>& operands,
-                                std::vector<ValueId>* values) {
+                                DType dtype, std::vector<ValueId>* values) {
   std::vector<AxisId> axes;
-  size_t largest = 0;
+  size_t widest = 0;  // operand that gave `axes` its rank
   for (size_t i = 0; i < values->size(); ++i) {
-    std::vector<AxisId> other = kernel_.type((*values)[i]).axes;
+    if ((*values)[i] == kNoValue) continue;
+    const std::vector<AxisId> other = kernel_.type((*values)[i]).axes;
     const std::vector<AxisId> before = axes;
     if (other.size() > axes.size()) axes.insert(axes.begin(), other.size() - axes.size(), kUnitAxis);
     const size_t shift = axes.size() - other.size();
@@ -167,39 +180,47 @@ bool KernelBuilder::common_axes(const std::string& text, SourceRange range, cons
       AxisId& here = axes[k + shift];
       if (here == other[k] || other[k] == kUnitAxis) continue;
       if (here != kUnitAxis) {
-        const std::string mend = mend_for_axes(before, other);
-        fail(range, "shapes do not match in `" + text + "`: " + axes_text(kernel_, before) + " and " + axes_text(kernel_, other) +
-                        ", where axis " + describe_axis(here) + " meets axis " + describe_axis(other[k]) +
-                        (mend.empty() ? "" : "; put [...] with None where an axis is missing"),
-             {{operands[largest].node->range, "this is " + type_text(kernel_, kernel_.type((*values)[largest]))},
-              {operands[i].node->range, "this is " + type_text(kernel_, kernel_.type((*values)[i])) + mend}});
+        fail(range,
+             "shapes do not match in `" + text + "`: " + axes_text(kernel_, before) + " and " +
+                 axes_text(kernel_, other) + "; axis " + describe_axis(here) + " meets axis " +
+                 describe_axis(other[k]) + mend_for_axes(before, other),
+             {{operands[widest].node->range, "this is " + type_text(kernel_, kernel_.type((*values)[widest]))},
+              {operands[i].node->range, "this is " + type_text(kernel_, kernel_.type((*values)[i]))}});
         return false;
       }
       here = other[k];
     }
-    if (kernel_.type((*values)[i]).axes.size() >= kernel_.type((*values)[largest]).axes.size()) largest = i;
+    if (other.size() >= before.size()) widest = i;
   }
   for (size_t i = 0; i < axes.size(); ++i) {
-    if (axes[i] == kUnitAxis || std::find(axes.begin() + static_cast<ptrdiff_t>(i) + 1, axes.end(), axes[i]) == axes.end()) continue;
-    fail(range, "the result of `" + text + "` would have axis " + kernel_.axis(axes[i]).name +
-                    " twice: " + axes_text(kernel_, axes) + "; a value has an axis once");
+    if (axes[i] == kUnitAxis ||
+        std::find(axes.begin() + static_cast<ptrdiff_t>(i) + 1, axes.end(), axes[i]) == axes.end()) {
+      continue;
+    }
+    fail(range, "the result of `" + text + "` would have axis " + kernel_.axis(axes[i]).name + " twice, " +
+                    axes_text(kernel_, axes) + "; a value has an axis once");
     return false;
   }
-  for (ValueId& value : *values) value = builder_.broadcast_to(value, axes);
-  return true;
+  const int errors = diagnostics_.num_errors();
+  for (size_t i = 0; i < values->size(); ++i) {
+    ValueId& value = (*values)[i];
+    value = value == kNoValue ? literal_as(operands[i].value, dtype, operands[i].node->range, axes)
+                              : builder_.broadcast_to(value, axes);
+  }
+  return diagnostics_.num_errors() == errors;
 }
 
-bool KernelBuilder::unify(const std::string& text, SourceRange range, const std::vector<Operand>& operands, std::vector<ValueId>* out) {
+bool KernelBuilder::unify(const std::string& text, SourceRange range, const std::vector<Operand>& operands,
+                          std::vector<ValueId>* out) {
   for (const Operand& operand : operands) {
     if (operand.value.is_error() || !require_number(operand)) return false;
   }
   DType dtype;
   if (!common_dtype(text, range, operands, &dtype)) return false;
-  const int errors = diagnostics_.num_errors();
   for (const Operand& operand : operands) {
-    out->push_back(operand.value.is_literal() ? literal_as(operand.value, dtype, operand.node->range) : materialise(operand.value));
+    out->push_back(operand.value.is_literal() ? kNoValue : materialise(operand.value));
   }
-  return diagnostics_.num_errors() == errors && common_axes(text, range, operands, out);
+  return common_axes(text, range, operands, dtype, out);
 }
 
 }  // namespace kaon::compiler

@@ -10,7 +10,8 @@ std::optional<DType> KernelBuilder::dtype_argument(const ast::Expression& node, 
   if (!node.children.empty() && node.children[0]->kind == ast::ExpressionKind::kName) {
     if (std::optional<DType> dtype = dtype_named(node.children[0]->text)) return dtype;
   }
-  fail(node.children.empty() ? node.range : node.children[0]->range, node.text + " begins with an element type: " + usage);
+  fail(node.children.empty() ? node.range : node.children[0]->range,
+       node.text + " begins with an element type: " + usage);
   return std::nullopt;
 }
 
@@ -23,9 +24,11 @@ std::optional<std::vector<AxisId>> KernelBuilder::shape(const ast::Expression& n
     if (value.is_error()) return std::nullopt;
     AxisId axis = value.axis;
     if (value.kind != Value::Kind::kTileVariable) {
-      const std::optional<HostInt> extent = value.kind == Value::Kind::kIntLiteral ? std::optional<HostInt>(value.int_value) : value.host;
+      const std::optional<HostInt> extent =
+          value.kind == Value::Kind::kIntLiteral ? std::optional<HostInt>(value.int_value) : value.host;
       if (!extent || !is_natural(*extent)) {
-        fail(item.range, "an axis is a tile variable, a dimension or a constant that is not negative, got " + describe(value));
+        fail(item.range,
+             "an axis is a tile variable, a dimension or a constant that is not negative, got " + describe(value));
         return std::nullopt;
       }
       axis = extent->constant() == 1 ? kUnitAxis : whole_axis(*extent, 0, AxisKind::kStatic);
@@ -50,7 +53,8 @@ Value KernelBuilder::zeros(const ast::Expression& node) {
   const std::optional<std::vector<AxisId>> axes = shape(node, 1);
   if (!axes) return Value::error();
   builder_.set_range(node.range);
-  return Value::typed(dtype_is_float(*dtype) ? builder_.float_const(*dtype, 0.0, *axes) : builder_.int_const(*dtype, 0, *axes));
+  return Value::typed(dtype_is_float(*dtype) ? builder_.float_const(*dtype, 0.0, *axes)
+                                             : builder_.int_const(*dtype, 0, *axes));
 }
 
 Value KernelBuilder::full(const ast::Expression& node) {
@@ -66,15 +70,17 @@ Value KernelBuilder::full(const ast::Expression& node) {
   ValueId value = kNoValue;
   if (fill.value.is_literal()) {
     if (fill.value.kind == Value::Kind::kFloatLiteral && !dtype_is_float(*dtype)) {
-      return fail(fill.node->range, "a float literal cannot fill " + std::string(dtype_name(*dtype)) + "; write the integer");
+      return fail(fill.node->range,
+                  "a float literal cannot fill " + std::string(dtype_name(*dtype)) + "; write the integer");
     }
     const int errors = diagnostics_.num_errors();
-    value = literal_as(fill.value, *dtype, fill.node->range);
+    value = literal_as(fill.value, *dtype, fill.node->range, *axes);
     if (diagnostics_.num_errors() != errors) return Value::error();
   } else {
     const Type& type = type_of(fill.value);
     if (!type.is_scalar() || type.dtype != *dtype) {
-      return fail(fill.node->range, "full(" + node.children[0]->text + ", ...) is filled with one " + dtype_name(*dtype) + ", got " + describe(fill.value));
+      return fail(fill.node->range, "full(" + node.children[0]->text + ", ...) is filled with one " +
+                                        dtype_name(*dtype) + ", got " + describe(fill.value));
     }
     value = materialise(fill.value);
   }
@@ -87,14 +93,18 @@ Value KernelBuilder::arange(const ast::Expression& node) {
   std::vector<HostInt> bounds = {HostInt(0)};
   for (const Operand& operand : a) {
     const Value& value = operand.value;
-    const std::optional<HostInt> host = value.kind == Value::Kind::kIntLiteral ? std::optional<HostInt>(value.int_value) : value.host;
-    if (!host) return fail(operand.node->range, "bounds of arange are constants, dimensions or i64 parameters, got " + describe(value));
+    const std::optional<HostInt> host =
+        value.kind == Value::Kind::kIntLiteral ? std::optional<HostInt>(value.int_value) : value.host;
+    if (!host)
+      return fail(operand.node->range,
+                  "bounds of arange are constants, dimensions or i64 parameters, got " + describe(value));
     bounds.push_back(*host);
   }
   const HostInt& begin = bounds[bounds.size() - 2];
   const std::optional<HostInt> extent = HostInt::binary(ExprOp::kSub, bounds.back(), begin);
   if (!extent || !is_natural(*extent)) {
-    return fail(node.range, "arange(" + begin.to_string() + ", " + bounds.back().to_string() + ") could have a negative length");
+    return fail(node.range,
+                "arange(" + begin.to_string() + ", " + bounds.back().to_string() + ") could have a negative length");
   }
   const ValueId index = builder_.index(whole_axis(*extent, 0, AxisKind::kStatic));
   if (begin == HostInt(0)) return Value::typed(index);

@@ -7,11 +7,14 @@ Value KernelBuilder::minimum_maximum(const ast::Expression& node) {
   const bool is_min = node.text == "minimum";
   std::vector<Operand> a;
   if (!only_named(node, {}) || !operands_of(node, 2, 2, find_builtin(node.text)->usage, &a)) return Value::error();
-  auto host_of = [](const Value& v) { return v.kind == Value::Kind::kIntLiteral ? std::optional<HostInt>(v.int_value) : v.host; };
+  auto host_of = [](const Value& v) {
+    return v.kind == Value::Kind::kIntLiteral ? std::optional<HostInt>(v.int_value) : v.host;
+  };
   const std::optional<HostInt> x = host_of(a[0].value);
   const std::optional<HostInt> y = host_of(a[1].value);
   if (x && y) {
-    if (std::optional<HostInt> result = HostInt::binary(is_min ? ExprOp::kMin : ExprOp::kMax, *x, *y)) return Value::host_int(*result);
+    if (std::optional<HostInt> result = HostInt::binary(is_min ? ExprOp::kMin : ExprOp::kMax, *x, *y))
+      return Value::host_int(*result);
   }
   return emit_binary(is_min ? BinaryFn::kMin : BinaryFn::kMax, node.text, node.focus, a[0], a[1]);
 }
@@ -34,16 +37,16 @@ Value KernelBuilder::where(const ast::Expression& node) {
   std::vector<Operand> a;
   if (!only_named(node, {}) || !operands_of(node, 3, 3, "where(condition, a, b)", &a)) return Value::error();
   if (a[0].value.is_literal() || type_of(a[0].value).dtype != DType::kBool) {
-    return fail(a[0].node->range, "the condition of where is a bool, got " + describe(a[0].value) + "; compare, as in x > 0");
+    return fail(a[0].node->range,
+                "the condition of where is a bool, got " + describe(a[0].value) + "; compare, as in x > 0");
   }
   DType dtype;
   if (!common_dtype("where", node.focus, {a[1], a[2]}, &dtype)) return Value::error();
-  const int errors = diagnostics_.num_errors();
   std::vector<ValueId> values;
   for (const Operand& operand : a) {
-    values.push_back(operand.value.is_literal() ? literal_as(operand.value, dtype, operand.node->range) : materialise(operand.value));
+    values.push_back(operand.value.is_literal() ? kNoValue : materialise(operand.value));
   }
-  if (diagnostics_.num_errors() != errors || !common_axes("where", node.focus, a, &values)) return Value::error();
+  if (!common_axes("where", node.focus, a, dtype, &values)) return Value::error();
   return Value::typed(builder_.select(values[0], values[1], values[2]));
 }
 

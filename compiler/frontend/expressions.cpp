@@ -8,8 +8,8 @@
 namespace kaon::compiler {
 namespace {
 
-using ast::TokenKind;
 using ast::ExpressionKind;
+using ast::TokenKind;
 
 struct OperatorRow {
   TokenKind token;
@@ -86,7 +86,8 @@ Value KernelBuilder::expression(const ast::Expression& node) {
     case ExpressionKind::kCall: return call(node);
     case ExpressionKind::kSubscript: return subscript(node);
     case ExpressionKind::kMember: return member(node);
-    case ExpressionKind::kTuple: return fail(node.range, "a list in parentheses is no value; it stands only after dim= and block=");
+    case ExpressionKind::kTuple:
+      return fail(node.range, "a list in parentheses is no value; it stands only after dim= and block=");
     case ExpressionKind::kNone:
     case ExpressionKind::kSlice: break;
   }
@@ -100,9 +101,11 @@ Value KernelBuilder::name(const ast::Expression& node) {
   }
   if (node.text == "inf") return Value::float_literal(std::numeric_limits<double>::infinity());
   if (node.text == "nan") return Value::float_literal(std::numeric_limits<double>::quiet_NaN());
-  if (dtype_named(node.text)) return fail(node.range, "`" + node.text + "` is an element type; a cast is " + node.text + "(value)");
+  if (dtype_named(node.text))
+    return fail(node.range, "`" + node.text + "` is an element type; a cast is " + node.text + "(value)");
   if (!calls_.empty() && scopes_.front().count(node.text) != 0) {
-    return fail(node.range, "`" + node.text + "` is not visible here: a `fn` sees its parameters only; pass it as an argument",
+    return fail(node.range,
+                "`" + node.text + "` is not visible here: a `fn` sees its parameters only; pass it as an argument",
                 {{calls_.back().function->name.range, calls_.back().function->name.text + " is declared here"}});
   }
   std::vector<std::string> known;
@@ -123,7 +126,8 @@ Value KernelBuilder::member(const ast::Expression& node) {
   }
   if (base.kind != Value::Kind::kTileVariable) {
     if (base.kind == Value::Kind::kTensor) {
-      return fail(node.focus, "tensor " + base.name + " has no member `" + node.text + "`; its extents have names in the kernel's head");
+      return fail(node.focus, "tensor " + base.name + " has no member `" + node.text +
+                                  "`; its extents have names in the kernel's head");
     }
     return fail(node.focus, describe(base) + " has no member `" + node.text + "`; only tile variables have members");
   }
@@ -139,21 +143,25 @@ Value KernelBuilder::unary(const ast::Expression& node) {
   builder_.set_range(node.range);
   if (a.value.is_error() || !require_number(a)) return Value::error();
   if (node.op == TokenKind::kMinus) {
-    if (a.value.kind == Value::Kind::kIntLiteral) return Value::int_literal(static_cast<int64_t>(0 - static_cast<uint64_t>(a.value.int_value)));
+    if (a.value.kind == Value::Kind::kIntLiteral)
+      return Value::int_literal(static_cast<int64_t>(0 - static_cast<uint64_t>(a.value.int_value)));
     if (a.value.kind == Value::Kind::kFloatLiteral) return Value::float_literal(-a.value.float_value);
     if (a.value.host) {
-      if (std::optional<HostInt> negated = HostInt::binary(ExprOp::kSub, HostInt(0), *a.value.host)) return Value::host_int(*negated);
+      if (std::optional<HostInt> negated = HostInt::binary(ExprOp::kSub, HostInt(0), *a.value.host))
+        return Value::host_int(*negated);
     }
     return emit_unary(UnaryFn::kNeg, node.focus, a);
   }
   const bool logical = node.op == TokenKind::kNot;
   const DType dtype = type_of(a.value).dtype;
   if (logical && (dtype != DType::kBool || a.value.is_literal())) {
-    return fail(node.focus, "`not` takes a bool, got " + describe(a.value) + (dtype_is_int(dtype) ? "; compare with 0, or invert bits with ~" : "; compare first"));
+    return fail(node.focus, "`not` takes a bool, got " + describe(a.value) +
+                                (dtype_is_int(dtype) ? "; compare with 0, or invert bits with ~" : "; compare first"));
   }
   if (!logical && a.value.kind == Value::Kind::kIntLiteral) return Value::int_literal(~a.value.int_value);
   if (!logical && (!dtype_is_int(dtype) || a.value.is_literal())) {
-    return fail(node.focus, "`~` takes integers, got " + describe(a.value) + (dtype == DType::kBool ? "; write `not`" : ""));
+    return fail(node.focus,
+                "`~` takes integers, got " + describe(a.value) + (dtype == DType::kBool ? "; write `not`" : ""));
   }
   return emit_unary(UnaryFn::kNot, node.focus, a);
 }
@@ -167,8 +175,9 @@ Value KernelBuilder::fold_literals(TokenKind op, SourceRange op_range, const Ope
       if ((op == TokenKind::kSlash || op == TokenKind::kPercent) && y == 0) return fail(op_range, "division by zero");
       const int64_t result = Expr::binary(host, Expr(x), Expr(y)).evaluate(nullptr);
       if (op == TokenKind::kSlash && Expr::binary(ExprOp::kMod, Expr(x), Expr(y)).evaluate(nullptr) != 0) {
-        return fail(op_range, "integers divide to an integer: " + std::to_string(x) + " / " + std::to_string(y) + " is " +
-                                  std::to_string(result) + "; write " + std::to_string(x) + ".0 / " + std::to_string(y) + " for the fraction");
+        return fail(op_range, "integers divide to an integer: " + std::to_string(x) + " / " + std::to_string(y) +
+                                  " is " + std::to_string(result) + "; write " + std::to_string(x) + ".0 / " +
+                                  std::to_string(y) + " for the fraction");
       }
       return Value::int_literal(result);
     }
@@ -180,10 +189,13 @@ Value KernelBuilder::fold_literals(TokenKind op, SourceRange op_range, const Ope
       case TokenKind::kShr:
         if (y < 0 || y > 63) return fail(op_range, "shift by " + std::to_string(y) + ", expected 0 to 63");
         return Value::int_literal(op == TokenKind::kShl ? static_cast<int64_t>(static_cast<uint64_t>(x) << y) : x >> y);
-      default: return fail(op_range, "`" + std::string(find_operator(op)->text) + "` takes bools, got numbers; compare first");
+      default:
+        return fail(op_range, "`" + std::string(find_operator(op)->text) + "` takes bools, got numbers; compare first");
     }
   }
-  auto number = [](const Value& v) { return v.kind == Value::Kind::kFloatLiteral ? v.float_value : static_cast<double>(v.int_value); };
+  auto number = [](const Value& v) {
+    return v.kind == Value::Kind::kFloatLiteral ? v.float_value : static_cast<double>(v.int_value);
+  };
   const double x = number(a.value);
   const double y = number(b.value);
   switch (op) {
@@ -205,16 +217,20 @@ Value KernelBuilder::binary(TokenKind op, SourceRange op_range, const Operand& a
   if (op == TokenKind::kAnd || op == TokenKind::kOr) {
     for (const Operand* operand : {&a, &b}) {
       if (!operand->value.is_literal() && type_of(operand->value).dtype == DType::kBool) continue;
-      return fail(operand->node->range, "`" + std::string(row.text) + "` takes bools, got " + describe(operand->value) + "; compare first, as in a > 0");
+      return fail(operand->node->range, "`" + std::string(row.text) + "` takes bools, got " + describe(operand->value) +
+                                            "; compare first, as in a > 0");
     }
   }
   // What the host knows stays known: extents and bounds are made of it.
-  auto host_of = [](const Value& v) { return v.kind == Value::Kind::kIntLiteral ? std::optional<HostInt>(v.int_value) : v.host; };
+  auto host_of = [](const Value& v) {
+    return v.kind == Value::Kind::kIntLiteral ? std::optional<HostInt>(v.int_value) : v.host;
+  };
   const std::optional<HostInt> x = host_of(a.value);
   const std::optional<HostInt> y = host_of(b.value);
   ExprOp host;
   if (x && y && host_op(op, &host)) {
-    if ((host == ExprOp::kFloorDiv || host == ExprOp::kMod) && y->constant() == 0) return fail(op_range, "division by zero");
+    if ((host == ExprOp::kFloorDiv || host == ExprOp::kMod) && y->constant() == 0)
+      return fail(op_range, "division by zero");
     if (std::optional<HostInt> result = HostInt::binary(host, *x, *y)) return Value::host_int(*result);
   }
   const bool floats = (a.value.is_typed() && dtype_is_float(type_of(a.value).dtype)) ||
@@ -222,7 +238,8 @@ Value KernelBuilder::binary(TokenKind op, SourceRange op_range, const Operand& a
   return emit_binary(floats ? row.on_floats : row.on_integers, row.text, op_range, a, b);
 }
 
-Value KernelBuilder::emit_binary(BinaryFn fn, const std::string& text, SourceRange range, const Operand& a, const Operand& b) {
+Value KernelBuilder::emit_binary(BinaryFn fn, const std::string& text, SourceRange range, const Operand& a,
+                                 const Operand& b) {
   std::vector<ValueId> values;
   if (!unify(text, range, {a, b}, &values)) return Value::error();
   const DType dtype = kernel_.type(values[0]).dtype;

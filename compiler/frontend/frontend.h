@@ -21,7 +21,7 @@ using ConstexprBinding = std::map<std::string, int64_t>;
 
 struct KernelInfo {
   std::string name;
-  std::vector<DTypeBinding> bindings;          // every combination the signature allows, in source order
+  std::vector<DTypeBinding> bindings;  // every combination the signature allows, in source order
   std::vector<std::string> constexpr_params;
   SourceRange range;
 };
@@ -34,7 +34,8 @@ class Program {
   ~Program();
 
   const std::vector<KernelInfo>& kernels() const;
-  /// Logical IR of one kernel. kNotFound with the names there are; kInvalidArgument for a binding the signature does not allow.
+  /// Logical IR of one kernel. kNotFound with the names there are; kInvalidArgument for a binding the signature does
+  /// not allow.
   Result<Kernel> instantiate(const std::string& kernel, const DTypeBinding& dtypes,
                              const ConstexprBinding& constants = {}) const;
   /// SHA-256 of the text with comments and blank space removed: changes iff the meaning may have. 64 hex digits.

@@ -5,8 +5,8 @@
 namespace kaon::compiler {
 namespace {
 
-using ast::TokenKind;
 using ast::ExpressionKind;
+using ast::TokenKind;
 
 bool is_comparison(TokenKind op) {
   return op == TokenKind::kEqualEqual || op == TokenKind::kNotEqual || op == TokenKind::kLess ||

@@ -57,9 +57,10 @@ HostInt HostInt::opaque(ExprOp op, const HostInt& a, const HostInt& b) {
   const bool divides = b.constant().value_or(0) > 0;
   HostInt result;
   result.terms_[{name}] = 1;
-  result.atoms_[name] = {Expr::binary(op, a.to_expr(), b.to_expr()),
-                         op == ExprOp::kMod ? divides : op == ExprOp::kFloorDiv ? divides && a.is_natural()
-                                                                                 : a.is_natural() && b.is_natural()};
+  result.atoms_[name] = {Expr::binary(op, a.to_expr(), b.to_expr()), op == ExprOp::kMod ? divides
+                                                                     : op == ExprOp::kFloorDiv
+                                                                         ? divides && a.is_natural()
+                                                                         : a.is_natural() && b.is_natural()};
   return result;
 }
 
@@ -98,7 +99,8 @@ std::optional<HostInt> HostInt::binary(ExprOp op, const HostInt& a, const HostIn
   for (const auto& [monomial, factor] : a.terms_) result.add_term(monomial, factor);
   for (const auto& [monomial, factor] : b.terms_) {
     int64_t signed_factor = factor;
-    if (op == ExprOp::kSub) result.overflowed_ = result.overflowed_ || __builtin_sub_overflow(int64_t{0}, factor, &signed_factor);
+    if (op == ExprOp::kSub)
+      result.overflowed_ = result.overflowed_ || __builtin_sub_overflow(int64_t{0}, factor, &signed_factor);
     result.add_term(monomial, signed_factor);
   }
   return checked(std::move(result));

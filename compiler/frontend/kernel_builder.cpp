@@ -14,7 +14,12 @@ constexpr size_t kMaxValues = 20000;  // inlining doubles easily; no kernel of a
 
 KernelBuilder::KernelBuilder(const ast::File& file, const ast::Kernel& source, const DTypeBinding& dtypes,
                              SignatureFacts facts, Diagnostics* diagnostics)
-    : file_(file), source_(source), dtypes_(dtypes), facts_(std::move(facts)), diagnostics_(*diagnostics), builder_(kernel_) {
+    : file_(file),
+      source_(source),
+      dtypes_(dtypes),
+      facts_(std::move(facts)),
+      diagnostics_(*diagnostics),
+      builder_(kernel_) {
   kernel_.signature = facts_.signature;
 }
 
@@ -25,8 +30,9 @@ Result<Kernel> KernelBuilder::run() {
   push_scope();
   statements(source_.body);
   if (!has_grid_ && !diagnostics_.has_errors()) {
-    fail(source_.name.range, "kernel " + source_.name.text +
-                                 " has no tile loop; the tiles of its outermost loop are what the GPU's blocks work on");
+    fail(source_.name.range,
+         "kernel " + source_.name.text +
+             " has no tile loop; the tiles of its outermost loop are what the GPU's blocks work on");
   }
   pop_scope();
   for (size_t i = 0; i < stored_.size() && !diagnostics_.has_errors(); ++i) {
@@ -86,8 +92,9 @@ bool KernelBuilder::declare(const ast::Name& name, Value value, bool is_var) {
   if (const Binding* earlier = find(name.text)) {
     std::vector<Note> notes;
     if (earlier->range.is_known()) notes.push_back({earlier->range, name.text + " is declared here"});
-    fail(name.range, "`" + name.text + "` is already declared" +
-                         (earlier->is_var ? "; assign to it without `var`" : "; choose another name"),
+    fail(name.range,
+         "`" + name.text + "` is already declared" +
+             (earlier->is_var ? "; assign to it without `var`" : "; choose another name"),
          notes);
     return false;
   }

@@ -27,7 +27,7 @@ class KernelBuilder {
  private:
   struct Binding {
     Value value;
-    SourceRange range;   // unknown for what the head declares
+    SourceRange range;  // unknown for what the head declares
     bool is_var = false;
     bool used = false;
     int loop_depth = 0;
@@ -74,8 +74,10 @@ class KernelBuilder {
   bool tile_bound(const ast::Expression& node, std::optional<HostInt>* host, ValueId* value);
   bool tile_blocks(const ast::Expression& call, size_t count, std::vector<int64_t>* blocks);
   std::vector<std::string> carried_variables(const std::vector<ast::Statement>& body);
-  void loop_body(const ast::Statement& statement, const std::vector<AxisId>& axes, const std::vector<std::string>& carried);
-  std::optional<ValueId> to_variable_type(const Binding& variable, const std::string& name, Value value, const ast::Expression& node);
+  void loop_body(const ast::Statement& statement, const std::vector<AxisId>& axes,
+                 const std::vector<std::string>& carried);
+  std::optional<ValueId> to_variable_type(const Binding& variable, const std::string& name, Value value,
+                                          const ast::Expression& node);
 
   // Expressions: expressions.cpp.
   Value expression(const ast::Expression& node);
@@ -94,12 +96,15 @@ class KernelBuilder {
   const Type& type_of(const Value& value);
   /// The IR value: an expr op for what the host knows, a constant for a literal without a type (i64 or f32).
   ValueId materialise(const Value& value);
-  ValueId literal_as(const Value& literal, DType dtype, SourceRange range);
+  ValueId literal_as(const Value& literal, DType dtype, SourceRange range, const std::vector<AxisId>& axes = {});
   std::optional<ValueId> as_index(const Operand& operand);
   /// Gives all operands one element type and one list of axes, or reports why not; `text` names what combines them.
-  bool unify(const std::string& text, SourceRange range, const std::vector<Operand>& operands, std::vector<ValueId>* out);
+  bool unify(const std::string& text, SourceRange range, const std::vector<Operand>& operands,
+             std::vector<ValueId>* out);
   bool common_dtype(const std::string& text, SourceRange range, const std::vector<Operand>& operands, DType* out);
-  bool common_axes(const std::string& text, SourceRange range, const std::vector<Operand>& operands, std::vector<ValueId>* values);
+  /// Broadcasts `values` to common axes. kNoValue stands for a literal, which becomes a splat of `dtype`.
+  bool common_axes(const std::string& text, SourceRange range, const std::vector<Operand>& operands, DType dtype,
+                   std::vector<ValueId>* values);
   std::string describe(const Value& value);
   std::string describe_axis(AxisId axis);
   std::string mend_for_axes(const std::vector<AxisId>& a, const std::vector<AxisId>& b);
@@ -118,8 +123,8 @@ class KernelBuilder {
                   std::vector<size_t>* new_axes);
   bool subscript_item(const ast::Expression& item, const Value& tensor, size_t dim, bool is_store,
                       std::vector<Subscript>* out);
-  bool tile_subscript(const ast::Expression& item, const Value& variable, const Value& tensor, size_t dim, bool is_store,
-                      std::vector<Subscript>* out);
+  bool tile_subscript(const ast::Expression& item, const Value& variable, const Value& tensor, size_t dim,
+                      bool is_store, std::vector<Subscript>* out);
   bool slice_subscript(const ast::Expression& item, const Value& tensor, size_t dim, std::vector<Subscript>* out);
   bool scalar_subscript(const ast::Expression& item, const Value& value, const Value& tensor, size_t dim,
                         std::vector<Subscript>* out);
@@ -132,7 +137,8 @@ class KernelBuilder {
   Value cast(const ast::Expression& node, DType dtype);
   Value unary_function(const ast::Expression& node, UnaryFn fn);
   Value emit_unary(UnaryFn fn, SourceRange range, const Operand& a);
-  bool operands_of(const ast::Expression& node, size_t least, size_t most, const char* usage, std::vector<Operand>* out);
+  bool operands_of(const ast::Expression& node, size_t least, size_t most, const char* usage,
+                   std::vector<Operand>* out);
   bool only_named(const ast::Expression& node, const std::vector<std::string>& names);
   std::optional<DType> dtype_named(const std::string& name);
   std::vector<std::string> callable_names();
@@ -161,15 +167,15 @@ class KernelBuilder {
   Kernel kernel_;
   Builder builder_;
   std::vector<Scope> scopes_;
-  size_t frame_ = 0;                               // first scope that the function being inlined sees
-  std::vector<CallSite> calls_;                    // functions being inlined, outermost first
+  size_t frame_ = 0;             // first scope that the function being inlined sees
+  std::vector<CallSite> calls_;  // functions being inlined, outermost first
   int loop_depth_ = 0;
   bool has_grid_ = false;
   bool reported_size_ = false;
   std::map<std::string, AxisId> whole_axes_;
-  std::vector<AxisRange> ranges_;                  // by AxisId
+  std::vector<AxisRange> ranges_;                            // by AxisId
   std::vector<std::map<std::string, ValueId>> host_values_;  // per open region: expr ops already there
-  std::vector<bool> stored_;                       // by tensor
+  std::vector<bool> stored_;                                 // by tensor
 };
 
 }  // namespace kaon::compiler

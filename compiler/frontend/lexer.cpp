@@ -110,16 +110,18 @@ class Lexer {
     bool is_float = false;
     if (hex) {
       at_ += 2;
-      while (at_ < text_.size() && (std::isxdigit(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '_')) ++at_;
+      while (at_ < text_.size() && (std::isxdigit(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '_'))
+        ++at_;
     } else {
       is_float = decimal();
     }
     if (at_ < text_.size() && is_name_part(text_[at_])) {
       const size_t suffix = at_;
       while (at_ < text_.size() && is_name_part(text_[at_])) ++at_;
-      diagnostics_.error(range_from(begin), "number '" + std::string(text_.substr(begin, at_ - begin)) +
-                                                "' ends in '" + std::string(text_.substr(suffix, at_ - suffix)) +
-                                                "'; a literal takes the type of what it meets, or write a cast such as f32(1)");
+      diagnostics_.error(range_from(begin),
+                         "number '" + std::string(text_.substr(begin, at_ - begin)) + "' ends in '" +
+                             std::string(text_.substr(suffix, at_ - suffix)) +
+                             "'; a literal takes the type of what it meets, or write a cast such as f32(1)");
       push(is_float ? TokenKind::kFloat : TokenKind::kInteger, begin);
       return;
     }
@@ -162,7 +164,8 @@ class Lexer {
     errno = 0;
     const int64_t value = std::strtoll(digits.c_str() + (hex ? 2 : 0), nullptr, hex ? 16 : 10);
     if (errno == ERANGE) {
-      diagnostics_.error(range_from(begin), "integer " + digits + " does not fit 64 bits; the largest is 9223372036854775807");
+      diagnostics_.error(range_from(begin),
+                         "integer " + digits + " does not fit 64 bits; the largest is 9223372036854775807");
     } else if (hex && digits.size() == 2) {
       diagnostics_.error(range_from(begin), "expected hexadecimal digits after 0x");
     }

@@ -25,9 +25,9 @@ enum class TokenKind : uint8_t {
 struct Token {
   TokenKind kind = TokenKind::kEnd;
   SourceRange range;
-  std::string_view text;     // into the SourceFile
-  int64_t int_value = 0;     // kInteger
-  double float_value = 0;    // kFloat
+  std::string_view text;       // into the SourceFile
+  int64_t int_value = 0;       // kInteger
+  double float_value = 0;      // kFloat
   bool after_comment = false;  // a comment stands between the token before and this one, beginning on the former's line
 };
 

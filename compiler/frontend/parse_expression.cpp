@@ -160,9 +160,7 @@ ExpressionPtr Parser::primary() {
       return node;
     }
     case TokenKind::kLeftParen: return parenthesised();
-    case TokenKind::kNone:
-      fail("`None` stands only in a subscript, where it adds an axis of extent 1");
-      return nullptr;
+    case TokenKind::kNone: fail("`None` stands only in a subscript, where it adds an axis of extent 1"); return nullptr;
     case TokenKind::kIf:
       fail("`if` is not an expression; choose between values with where(condition, a, b)");
       return nullptr;

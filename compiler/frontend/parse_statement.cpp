@@ -63,7 +63,8 @@ bool Parser::statement(Statement* out) {
     case TokenKind::kElse: return fail("`if` is not supported yet; choose between values with where(condition, a, b)");
     case TokenKind::kWhile: return fail("`while` is not supported yet; loop over a range with `for k in tile(n)`");
     case TokenKind::kRequire: return fail("`require` belongs before the kernel's body, after `where`");
-    case TokenKind::kConstexpr: return fail("a constexpr parameter belongs to the kernel's inputs; constants in a body are `let`");
+    case TokenKind::kConstexpr:
+      return fail("a constexpr parameter belongs to the kernel's inputs; constants in a body are `let`");
     case TokenKind::kSemicolon: return fail("empty statement; delete this `;`");
     default: ok = assignment(out);
   }
@@ -76,7 +77,8 @@ bool Parser::let_statement(Statement* out) {
   Name target;
   if (!name(&target, "a name")) return false;
   out->names.push_back(target);
-  if (at(TokenKind::kComma)) return fail("several names on the left are not supported yet; declare one name a statement");
+  if (at(TokenKind::kComma))
+    return fail("several names on the left are not supported yet; declare one name a statement");
   if (at(TokenKind::kColon)) return fail("a name takes the type of its value; cast the value instead, as in f32(...)");
   if (!expect(TokenKind::kEqual, "and a value after the name")) return false;
   out->value = expression();
@@ -115,7 +117,8 @@ bool Parser::assignment(Statement* out) {
   out->target = expression();
   if (out->target == nullptr) return false;
   if (!is_assignment(peek().kind)) {
-    if (at(TokenKind::kSemicolon)) return fail_at(out->target->range, "this value is not used; a statement declares, assigns or stores");
+    if (at(TokenKind::kSemicolon))
+      return fail_at(out->target->range, "this value is not used; a statement declares, assigns or stores");
     return fail("expected `=` after the target of an assignment, got " + token_text(peek()));
   }
   out->op_range = peek().range;

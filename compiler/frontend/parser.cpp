@@ -125,7 +125,8 @@ void Parser::kernel(File* out) {
 void Parser::function(File* out) {
   Function function;
   const uint32_t begin = take().range.begin;
-  bool ok = name(&function.name, "a name for the function") && expect(TokenKind::kLeftParen, "after the function's name");
+  bool ok =
+      name(&function.name, "a name for the function") && expect(TokenKind::kLeftParen, "after the function's name");
   while (ok && !at(TokenKind::kRightParen)) {
     Name param;
     ok = name(&param, "a name of a parameter");
@@ -157,7 +158,8 @@ bool Parser::params(Kernel* kernel) {
 }
 
 bool Parser::param(Param* out) {
-  if (!name(&out->name, "a name of a parameter") || !expect(TokenKind::kColon, "and a type after the parameter's name") ||
+  if (!name(&out->name, "a name of a parameter") ||
+      !expect(TokenKind::kColon, "and a type after the parameter's name") ||
       !name(&out->type, "an element type such as f32")) {
     return false;
   }
@@ -179,7 +181,8 @@ bool Parser::constexpr_param(Param* out) {
   take();
   out->kind = Param::Kind::kConstexpr;
   if (!name(&out->name, "a name of a constexpr parameter") ||
-      !expect(TokenKind::kColon, "and a type after the parameter's name") || !name(&out->type, "an integer type such as i64") ||
+      !expect(TokenKind::kColon, "and a type after the parameter's name") ||
+      !name(&out->type, "an integer type such as i64") ||
       !expect(TokenKind::kEqual, "and a default value, since each constexpr parameter has one")) {
     return false;
   }
@@ -209,7 +212,8 @@ bool Parser::output(Param* out) {
   if (!param(out)) return false;
   if (accept(TokenKind::kEqual)) {
     if (!at(TokenKind::kInteger) || peek().int_value != 0) {
-      return fail("expected `= 0`, got `= " + std::string(peek().text) + "`; an output can be cleared before the kernel, not filled");
+      return fail("expected `= 0`, got `= " + std::string(peek().text) +
+                  "`; an output can be cleared before the kernel, not filled");
     }
     take();
     out->zeroed = true;
@@ -226,7 +230,8 @@ bool Parser::where_clause(Kernel* kernel) {
   take();
   do {
     Generic generic;
-    if (!name(&generic.name, "a name of a generic such as T") || !expect(TokenKind::kIn, "and a list of types after the generic") ||
+    if (!name(&generic.name, "a name of a generic such as T") ||
+        !expect(TokenKind::kIn, "and a list of types after the generic") ||
         !expect(TokenKind::kLeftParen, "before the types")) {
       return false;
     }

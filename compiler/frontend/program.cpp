@@ -71,7 +71,8 @@ void check_unique(const std::vector<Declaration>& declarations, const char* what
   for (size_t i = 0; i < declarations.size(); ++i) {
     for (size_t k = 0; k < i; ++k) {
       if (declarations[i].name.text != declarations[k].name.text) continue;
-      diagnostics->error(declarations[i].name.range, std::string(what) + " " + declarations[i].name.text + " is declared twice");
+      diagnostics->error(declarations[i].name.range,
+                         std::string(what) + " " + declarations[i].name.text + " is declared twice");
       diagnostics->note(declarations[k].name.range, "declared here first");
       break;
     }
@@ -82,7 +83,8 @@ void check_functions(const ast::File& file, Diagnostics* diagnostics) {
   for (const ast::Function& function : file.functions) {
     DType ignored;
     if (parse_dtype(function.name.text, &ignored)) {
-      diagnostics->error(function.name.range, "`" + function.name.text + "` is an element type and cannot name a function");
+      diagnostics->error(function.name.range,
+                         "`" + function.name.text + "` is an element type and cannot name a function");
     }
     for (size_t i = 0; i < function.params.size(); ++i) {
       for (size_t k = 0; k < i; ++k) {
@@ -94,8 +96,8 @@ void check_functions(const ast::File& file, Diagnostics* diagnostics) {
   }
 }
 
-Status build(const ast::File& file, const ast::Kernel& kernel, const DTypeBinding& binding, const ConstexprBinding& constants,
-             Diagnostics* diagnostics, std::optional<Kernel>* out) {
+Status build(const ast::File& file, const ast::Kernel& kernel, const DTypeBinding& binding,
+             const ConstexprBinding& constants, Diagnostics* diagnostics, std::optional<Kernel>* out) {
   std::optional<SignatureFacts> facts = build_signature(kernel, binding, constants, diagnostics);
   if (!facts) return Status::ok();
   Result<Kernel> result = KernelBuilder(file, kernel, binding, std::move(*facts), diagnostics).run();
@@ -111,7 +113,8 @@ void check_kernel(const SourceFile& source, const ast::File& file, const ast::Ke
     Diagnostics local(source);
     std::optional<Kernel> ignored;
     const Status status = build(file, kernel, bindings[i], {}, &local, &ignored);
-    if (!status) local.error(kernel.name.range, "internal: " + status.message() + "; this is a bug of Kaon, please report it");
+    if (!status)
+      local.error(kernel.name.range, "internal: " + status.message() + "; this is a bug of Kaon, please report it");
     merge(local, i, &reports);
   }
   publish(reports, kernel, bindings, diagnostics);
@@ -153,8 +156,9 @@ std::unique_ptr<Program> Program::create(const SourceFile& file, Diagnostics* di
       if (param.kind == ast::Param::Kind::kConstexpr) info.constexpr_params.push_back(param.name.text);
     }
     if (info.bindings.size() > kMaxBindings) {
-      diagnostics->error(kernel.generics.front().name.range, "the generics allow " + std::to_string(info.bindings.size()) +
-                                                                 " combinations or more, the most is " + std::to_string(kMaxBindings));
+      diagnostics->error(kernel.generics.front().name.range,
+                         "the generics allow " + std::to_string(info.bindings.size()) +
+                             " combinations or more, the most is " + std::to_string(kMaxBindings));
     } else {
       check_kernel(impl->source, impl->file, kernel, info.bindings, diagnostics);
     }
@@ -166,19 +170,23 @@ std::unique_ptr<Program> Program::create(const SourceFile& file, Diagnostics* di
 
 const std::vector<KernelInfo>& Program::kernels() const { return impl_->kernels; }
 
-Result<Kernel> Program::instantiate(const std::string& name, const DTypeBinding& dtypes, const ConstexprBinding& constants) const {
+Result<Kernel> Program::instantiate(const std::string& name, const DTypeBinding& dtypes,
+                                    const ConstexprBinding& constants) const {
   for (size_t i = 0; i < impl_->kernels.size(); ++i) {
     const KernelInfo& info = impl_->kernels[i];
     if (info.name != name) continue;
     if (std::find(info.bindings.begin(), info.bindings.end(), dtypes) == info.bindings.end()) {
       std::string allowed;
-      for (const DTypeBinding& binding : info.bindings) allowed += (allowed.empty() ? "" : " | ") + binding_text(binding);
-      return Status(Code::kInvalidArgument, "kernel " + name + " is not declared for " +
-                                                (dtypes.empty() ? "no binding of its types" : binding_text(dtypes)) + ", expected one of: " +
-                                                (allowed.empty() ? "no binding, it has no generics" : allowed));
+      for (const DTypeBinding& binding : info.bindings)
+        allowed += (allowed.empty() ? "" : " | ") + binding_text(binding);
+      return Status(Code::kInvalidArgument,
+                    "kernel " + name + " is not declared for " +
+                        (dtypes.empty() ? "no binding of its types" : binding_text(dtypes)) +
+                        ", expected one of: " + (allowed.empty() ? "no binding, it has no generics" : allowed));
     }
     for (const auto& [constant, value] : constants) {
-      if (std::find(info.constexpr_params.begin(), info.constexpr_params.end(), constant) == info.constexpr_params.end()) {
+      if (std::find(info.constexpr_params.begin(), info.constexpr_params.end(), constant) ==
+          info.constexpr_params.end()) {
         return Status(Code::kInvalidArgument, "kernel " + name + " has no constexpr parameter " + constant +
                                                   did_you_mean(constant, info.constexpr_params));
       }
@@ -189,7 +197,8 @@ Result<Kernel> Program::instantiate(const std::string& name, const DTypeBinding&
     if (diagnostics.has_errors() || !kernel) return Status(Code::kCompile, diagnostics.render());
     return std::move(*kernel);
   }
-  return Status(Code::kNotFound, "no kernel " + name + " in " + impl_->source.name() + ", which has: " + names_text(impl_->kernels));
+  return Status(Code::kNotFound,
+                "no kernel " + name + " in " + impl_->source.name() + ", which has: " + names_text(impl_->kernels));
 }
 
 std::string Program::source_hash() const {

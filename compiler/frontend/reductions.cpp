@@ -39,8 +39,9 @@ bool KernelBuilder::reduced_dims(const ast::Expression& node, int rank, std::vec
     const std::optional<int64_t> dim = constant(*item, "dim=");
     if (!dim) return false;
     if (*dim < -rank || *dim >= rank) {
-      fail(item->range, "dim " + std::to_string(*dim) + " is outside the value's " + std::to_string(rank) + (rank == 1 ? " axis" : " axes") +
-                            ", which are " + std::to_string(-rank) + " to " + std::to_string(rank - 1));
+      fail(item->range, "dim " + std::to_string(*dim) + " is outside the value's " + std::to_string(rank) +
+                            (rank == 1 ? " axis" : " axes") + ", which are " + std::to_string(-rank) + " to " +
+                            std::to_string(rank - 1));
       return false;
     }
     const int64_t position = *dim < 0 ? *dim + rank : *dim;
@@ -73,16 +74,19 @@ ValueId KernelBuilder::drop_unit_dims(ValueId value, std::vector<int64_t>* dims,
 Value KernelBuilder::reduction(const ast::Expression& node) {
   const char* usage = find_builtin(node.text)->usage;
   if (node.children.empty() || node.children.size() > 2) {
-    return fail(node.range, node.text + " takes a value, dim= and keepdim=, got " + std::to_string(node.children.size()) + " arguments: " + usage);
+    return fail(node.range, node.text + " takes a value, dim= and keepdim=, got " +
+                                std::to_string(node.children.size()) + " arguments: " + usage);
   }
   if (!only_named(node, {"dim", "keepdim"})) return Value::error();
   const Operand a{expression(*node.children[0]), node.children[0].get()};
   if (a.value.is_error() || !require_number(a)) return Value::error();
-  if (node.children.size() == 2 && std::any_of(node.named.begin(), node.named.end(), [](const auto& n) { return n.name == "dim"; })) {
+  if (node.children.size() == 2 &&
+      std::any_of(node.named.begin(), node.named.end(), [](const auto& n) { return n.name == "dim"; })) {
     return fail(node.children[1]->range, "dim is given twice, once by its place and once as dim=");
   }
   const Type type = type_of(a.value);
-  if (type.is_scalar()) return fail(node.range, node.text + " folds an axis, but " + describe(a.value) + " is a single number");
+  if (type.is_scalar())
+    return fail(node.range, node.text + " folds an axis, but " + describe(a.value) + " is a single number");
   if (reject_storage_type(node.text, a)) return Value::error();
   std::vector<int64_t> dims;
   bool keepdim = false;
@@ -91,14 +95,17 @@ Value KernelBuilder::reduction(const ast::Expression& node) {
   const std::string expected = why_illegal_operand(fn, type.dtype);
   const bool is_mean = node.text == "mean";
   if (!expected.empty() || (is_mean && !dtype_is_float(type.dtype))) {
-    return fail(node.range, node.text + " takes " + (is_mean ? "floats" : expected) + ", got " + dtype_name(type.dtype) + "; cast, as in f32(...)");
+    return fail(node.range, node.text + " takes " + (is_mean ? "floats" : expected) + ", got " +
+                                dtype_name(type.dtype) + "; cast, as in f32(...)");
   }
   std::vector<AxisId> folded;
   for (int64_t dim : dims) {
     const AxisId axis = type.axes[static_cast<size_t>(dim)];
     if (axis == kUnitAxis) continue;
     if (is_mean && kernel_.axis(axis).kind == AxisKind::kTile) {
-      return fail(node.range, "mean over axis " + describe_axis(axis) + " would be the mean of one tile; sum over the loop and divide by the extent after it");
+      return fail(node.range,
+                  "mean over axis " + describe_axis(axis) +
+                      " would be the mean of one tile; sum over the loop and divide by the extent after it");
     }
     folded.push_back(axis);
   }
@@ -116,7 +123,10 @@ Value KernelBuilder::mean_of(ValueId sum, const std::vector<AxisId>& folded, Sou
   for (AxisId axis : folded) {
     if (count) count = HostInt::binary(ExprOp::kMul, *count, *ranges_[static_cast<size_t>(axis)].end);
   }
-  if (!count) return fail(range, "the extents of these axes multiply to an expression that is too large; take the mean one axis at a time");
+  if (!count)
+    return fail(
+        range,
+        "the extents of these axes multiply to an expression that is too large; take the mean one axis at a time");
   const ValueId divisor = builder_.broadcast_to(builder_.cast(materialise(Value::host_int(*count)), wide), type.axes);
   const ValueId quotient = builder_.binary(BinaryFn::kDiv, builder_.cast(sum, wide), divisor);
   return Value::typed(builder_.cast(quotient, type.dtype));

@@ -87,8 +87,9 @@ class SignatureBuilder {
     std::vector<std::string> known = dtype_names();
     for (const ast::Generic& generic : kernel_.generics) known.push_back(generic.name.text);
     const std::string hint = did_you_mean(type.text, known);
-    fail(type.range, "`" + type.text + "` is no element type" +
-                         (hint.empty() ? "; a generic is declared with `where " + type.text + " in (f16, f32)`" : hint));
+    fail(type.range,
+         "`" + type.text + "` is no element type" +
+             (hint.empty() ? "; a generic is declared with `where " + type.text + " in (f16, f32)`" : hint));
     return dtype;
   }
 
@@ -103,8 +104,9 @@ class SignatureBuilder {
     }
     if (param.kind == ast::Param::Kind::kScalar) {
       if (is_output) {
-        fail(param.name.range, "output " + param.name.text + " has no extents; outputs are tensors, a single number is " +
-                                   param.type.text + "[1]");
+        fail(param.name.range, "output " + param.name.text +
+                                   " has no extents; outputs are tensors, a single number is " + param.type.text +
+                                   "[1]");
       } else if (is_generic(param.type.text)) {
         fail(param.type.range, "scalar parameter " + param.name.text + " has the generic type " + param.type.text +
                                    "; state a type such as f32, and cast in the body");
@@ -121,7 +123,9 @@ class SignatureBuilder {
     tensor.aliases = param.alias.text;
     signature().tensors.push_back(tensor);
     tensors_.push_back(&param);
-    if (param.extents.empty()) fail(param.extents_range, "tensor " + param.name.text + " has no dimensions; a single number is " + param.type.text + "[1]");
+    if (param.extents.empty())
+      fail(param.extents_range,
+           "tensor " + param.name.text + " has no dimensions; a single number is " + param.type.text + "[1]");
     if (param.extents.size() > static_cast<size_t>(kMaxRank)) {
       fail(param.extents_range, "tensor " + param.name.text + " has " + std::to_string(param.extents.size()) +
                                     " dimensions, the most is " + std::to_string(kMaxRank));
@@ -189,11 +193,13 @@ class SignatureBuilder {
     for (const std::string& dim : signature().dims) {
       bool is_bare = false;
       for (const auto& list : facts_.extents) {
-        is_bare = is_bare || std::any_of(list.begin(), list.end(), [&](const HostInt& e) { return e == facts_.dims[dim]; });
+        is_bare =
+            is_bare || std::any_of(list.begin(), list.end(), [&](const HostInt& e) { return e == facts_.dims[dim]; });
       }
       if (is_bare) continue;
-      fail(facts_.places[dim], "dimension " + dim + " stands only inside expressions, so a call could not tell its value; "
-                               "make it the whole extent of some tensor, or an i64 parameter");
+      fail(facts_.places[dim], "dimension " + dim +
+                                   " stands only inside expressions, so a call could not tell its value; "
+                                   "make it the whole extent of some tensor, or an i64 parameter");
     }
   }
 
@@ -203,13 +209,16 @@ class SignatureBuilder {
       const int input = signature().find_tensor(output.alias.text);
       const int self = signature().find_tensor(output.name.text);
       if (input < 0 || signature().tensors[static_cast<size_t>(input)].is_output) {
-        fail(output.alias.range, "`" + output.alias.text + "` is no input tensor; an output can share the memory of an input only");
+        fail(output.alias.range,
+             "`" + output.alias.text + "` is no input tensor; an output can share the memory of an input only");
         continue;
       }
       if (self < 0) continue;
       const TensorParam& from = signature().tensors[static_cast<size_t>(input)];
       const TensorParam& to = signature().tensors[static_cast<size_t>(self)];
-      if (from.dtype == to.dtype && facts_.extents[static_cast<size_t>(input)] == facts_.extents[static_cast<size_t>(self)]) continue;
+      if (from.dtype == to.dtype &&
+          facts_.extents[static_cast<size_t>(input)] == facts_.extents[static_cast<size_t>(self)])
+        continue;
       fail(output.alias.range, "output " + to.name + " cannot share the memory of " + from.name +
                                    ": both need the same element type and extents");
       diagnostics_.note(facts_.places[from.name], from.name + " is declared here");
@@ -219,18 +228,20 @@ class SignatureBuilder {
   void unused_generics() {
     for (const ast::Generic& generic : kernel_.generics) {
       if (used_generics_.count(generic.name.text) != 0) continue;
-      fail(generic.name.range, "generic " + generic.name.text + " is the type of no tensor, so a call could not tell it");
+      fail(generic.name.range,
+           "generic " + generic.name.text + " is the type of no tensor, so a call could not tell it");
     }
   }
 
   void limits() {
     const Signature& s = signature();
     if (s.num_tensors() > kMaxTensors) {
-      fail(kernel_.name.range, "kernel " + s.kernel + " has " + std::to_string(s.num_tensors()) + " tensors, the most is " +
-                                   std::to_string(kMaxTensors));
+      fail(kernel_.name.range, "kernel " + s.kernel + " has " + std::to_string(s.num_tensors()) +
+                                   " tensors, the most is " + std::to_string(kMaxTensors));
     } else if (s.num_slots() > kMaxSlots) {
       fail(kernel_.name.range, "a call of kernel " + s.kernel + " would take " + std::to_string(s.num_slots()) +
-                                   " slots for pointers, dimensions, strides and scalars, the most is " + std::to_string(kMaxSlots));
+                                   " slots for pointers, dimensions, strides and scalars, the most is " +
+                                   std::to_string(kMaxSlots));
     }
   }
 
@@ -240,7 +251,8 @@ class SignatureBuilder {
       const std::optional<Expr> condition = host.condition(*requirement.condition, &facts_.known_natural);
       if (!condition) continue;
       if (!validate(condition->view(), signature().num_slots()).is_ok()) {
-        fail(requirement.condition->range, "this condition is too large to be evaluated at each call; split it at `and`");
+        fail(requirement.condition->range,
+             "this condition is too large to be evaluated at each call; split it at `and`");
         continue;
       }
       signature().requires_.push_back({*condition, requirement.text});

@@ -17,12 +17,12 @@ namespace kaon::compiler {
 /// A signature and what the body needs to know of how it was written.
 struct SignatureFacts {
   Signature signature;
-  std::vector<std::vector<HostInt>> extents;     // of each tensor
-  std::map<std::string, HostInt> dims;           // each symbolic dimension
-  std::map<std::string, HostInt> int_scalars;    // i64 parameters, known to the host
-  std::map<std::string, int64_t> constants;      // constexpr parameters with the values bound
-  std::vector<HostInt> known_natural;            // what `require` clauses say is not negative
-  std::map<std::string, SourceRange> places;     // of every name of the head
+  std::vector<std::vector<HostInt>> extents;   // of each tensor
+  std::map<std::string, HostInt> dims;         // each symbolic dimension
+  std::map<std::string, HostInt> int_scalars;  // i64 parameters, known to the host
+  std::map<std::string, int64_t> constants;    // constexpr parameters with the values bound
+  std::vector<HostInt> known_natural;          // what `require` clauses say is not negative
+  std::map<std::string, SourceRange> places;   // of every name of the head
 };
 
 /// More combinations than this are an error: each is compiled, tuned and shipped.

@@ -8,8 +8,8 @@
 namespace kaon::compiler {
 namespace {
 
-using ast::TokenKind;
 using ast::StatementKind;
+using ast::TokenKind;
 
 TokenKind operator_of(TokenKind assignment) {
   switch (assignment) {
@@ -72,7 +72,8 @@ void KernelBuilder::let_statement(const ast::Statement& statement) {
 void KernelBuilder::assignment(const ast::Statement& statement) {
   const ast::Expression& target = *statement.target;
   if (target.kind == ast::ExpressionKind::kName) return assign_variable(statement);
-  if (target.kind == ast::ExpressionKind::kSubscript && target.children[0]->kind == ast::ExpressionKind::kName) return store(statement);
+  if (target.kind == ast::ExpressionKind::kSubscript && target.children[0]->kind == ast::ExpressionKind::kName)
+    return store(statement);
   fail(target.range, "expected a variable or a subscripted output on the left of `=`");
 }
 
@@ -113,14 +114,17 @@ std::optional<ValueId> KernelBuilder::to_variable_type(const Binding& variable, 
   if (!require_number({value, &node})) return std::nullopt;
   const std::vector<Note> notes = {{variable.range, name + " is declared here"}};
   const int errors = diagnostics_.num_errors();
-  if (value.is_literal() && (dtype_is_float(type.dtype) || (value.kind == Value::Kind::kIntLiteral && dtype_is_int(type.dtype)))) {
+  if (value.is_literal() &&
+      (dtype_is_float(type.dtype) || (value.kind == Value::Kind::kIntLiteral && dtype_is_int(type.dtype)))) {
     value = Value::typed(literal_as(value, type.dtype, node.range));
     if (diagnostics_.num_errors() != errors) return std::nullopt;
   }
   const Type got = type_of(value);
   if (got.dtype != type.dtype) {
-    fail(node.range, "`" + name + "` is " + type_text(kernel_, type) + " and the value is " + describe(value) + "; cast the value, as in " +
-                         dtype_name(type.dtype) + "(...), or declare `" + name + "` with that type", notes);
+    fail(node.range,
+         "`" + name + "` is " + type_text(kernel_, type) + " and the value is " + describe(value) +
+             "; cast the value, as in " + dtype_name(type.dtype) + "(...), or declare `" + name + "` with that type",
+         notes);
     return std::nullopt;
   }
   bool matches = got.axes.size() <= type.axes.size();
@@ -129,8 +133,10 @@ std::optional<ValueId> KernelBuilder::to_variable_type(const Binding& variable, 
     matches = axis == kUnitAxis || axis == type.axes[type.axes.size() - 1 - i];
   }
   if (!matches) {
-    fail(node.range, "`" + name + "` is " + type_text(kernel_, type) + " and cannot become " + type_text(kernel_, got) +
-                         "; declare it with that shape, or reduce the value", notes);
+    fail(node.range,
+         "`" + name + "` is " + type_text(kernel_, type) + " and cannot become " + type_text(kernel_, got) +
+             "; declare it with that shape, or reduce the value",
+         notes);
     return std::nullopt;
   }
   return builder_.broadcast_to(materialise(value), type.axes);
@@ -152,7 +158,8 @@ void KernelBuilder::store(const ast::Statement& statement) {
     return;
   }
   if (statement.op != TokenKind::kEqual) {
-    fail(statement.op_range, "an output cannot be read, so it cannot be updated; add up in a `var` and store once", notes);
+    fail(statement.op_range, "an output cannot be read, so it cannot be updated; add up in a `var` and store once",
+         notes);
     return;
   }
   if (loop_depth_ == 0) {
@@ -165,14 +172,17 @@ void KernelBuilder::store(const ast::Statement& statement) {
   Value value = expression(*statement.value);
   builder_.set_range(statement.range);
   if (!ok || value.is_error() || !require_number({value, statement.value.get()})) return;
-  if (value.is_literal() && (dtype_is_float(param.dtype) || (value.kind == Value::Kind::kIntLiteral && dtype_is_int(param.dtype)))) {
+  if (value.is_literal() &&
+      (dtype_is_float(param.dtype) || (value.kind == Value::Kind::kIntLiteral && dtype_is_int(param.dtype)))) {
     value = Value::typed(literal_as(value, param.dtype, statement.value->range));
   }
   const Type type = type_of(value);
   if (type.dtype != param.dtype) {
     const std::string cast = param.dtype_var.empty() ? dtype_name(param.dtype) : param.dtype_var;
-    fail(statement.value->range, "`" + param.name + "` holds " + dtype_name(param.dtype) + " and the value is " + describe(value) +
-                                     "; cast it with " + cast + "(...)", notes);
+    fail(statement.value->range,
+         "`" + param.name + "` holds " + dtype_name(param.dtype) + " and the value is " + describe(value) +
+             "; cast it with " + cast + "(...)",
+         notes);
     return;
   }
   std::vector<AxisId> axes;
@@ -185,8 +195,9 @@ void KernelBuilder::store(const ast::Statement& statement) {
     matches = axis == kUnitAxis || axis == axes[axes.size() - 1 - i];
   }
   if (!matches) {
-    fail(statement.value->range, "the value has shape " + axes_text(kernel_, type.axes) + ", the place that it is stored to has " +
-                                     axes_text(kernel_, axes) + (mend_for_axes(type.axes, axes).empty() ? "" : "; place its axes with None"),
+    fail(statement.value->range,
+         "the value has shape " + axes_text(kernel_, type.axes) + ", the place that it is stored to has " +
+             axes_text(kernel_, axes) + mend_for_axes(type.axes, axes),
          {{target.range, "stored to here"}});
     return;
   }
@@ -200,7 +211,9 @@ void KernelBuilder::for_statement(const ast::Statement& statement) {
     return;
   }
   if (is_outermost && has_grid_) {
-    fail(statement.names[0].range, "a second outermost loop is not supported yet; its tiles are the grid of one launch, so write a second kernel");
+    fail(
+        statement.names[0].range,
+        "a second outermost loop is not supported yet; its tiles are the grid of one launch, so write a second kernel");
     return;
   }
   if (is_outermost) has_grid_ = true;
@@ -209,14 +222,18 @@ void KernelBuilder::for_statement(const ast::Statement& statement) {
   const std::vector<std::string> carried = carried_variables(statement.body);
   if (is_outermost && !carried.empty()) {
     const Binding* variable = find(carried[0]);
-    fail(statement.names[0].range, "`" + carried[0] + "` would be carried from tile to tile of the outermost loop, whose tiles run at the same time; "
-                                   "declare it inside the loop", {{variable->range, carried[0] + " is declared here"}});
+    fail(statement.names[0].range,
+         "`" + carried[0] +
+             "` would be carried from tile to tile of the outermost loop, whose tiles run at the same time; "
+             "declare it inside the loop",
+         {{variable->range, carried[0] + " is declared here"}});
     return;
   }
   if (ok) loop_body(statement, axes, carried);
 }
 
-void KernelBuilder::loop_body(const ast::Statement& statement, const std::vector<AxisId>& axes, const std::vector<std::string>& carried) {
+void KernelBuilder::loop_body(const ast::Statement& statement, const std::vector<AxisId>& axes,
+                              const std::vector<std::string>& carried) {
   std::vector<ValueId> inits;
   for (const std::string& name : carried) {
     if (find(name)->value.is_error()) return;

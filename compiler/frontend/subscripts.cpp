@@ -28,7 +28,8 @@ Value KernelBuilder::load(const ast::Expression& node, const Value& tensor) {
   const TensorParam& param = kernel_.signature.tensors[static_cast<size_t>(tensor.tensor)];
   if (param.is_output) {
     std::string message = "`" + param.name + "` is an output and cannot be read";
-    message += param.aliases.empty() ? "; keep the value in a `let`" : "; read the input " + param.aliases + " that it may share its memory with";
+    message += param.aliases.empty() ? "; keep the value in a `let`"
+                                     : "; read the input " + param.aliases + " that it may share its memory with";
     return fail(node.range, message, {{facts_.places[param.name], param.name + " is declared here"}});
   }
   std::vector<Subscript> index;
@@ -51,21 +52,23 @@ Value KernelBuilder::view(const ast::Expression& node, const Value& base) {
     } else if (is_whole_slice(item)) {
       ++listed;
     } else {
-      return fail(item.range, "a value's subscript holds only `:` and `None`; parts of a value are not supported yet, "
-                              "load the part from its tensor");
+      return fail(item.range,
+                  "a value's subscript holds only `:` and `None`; parts of a value are not supported yet, "
+                  "load the part from its tensor");
     }
   }
   if (listed != rank) {
-    return fail(node.focus, "the value is " + describe(base) + " with " + std::to_string(rank) + (rank == 1 ? " axis" : " axes") +
-                                ", the subscript has " + std::to_string(listed) + " `:`; write one for each axis");
+    return fail(node.focus, "the value is " + describe(base) + " with " + std::to_string(rank) +
+                                (rank == 1 ? " axis" : " axes") + ", the subscript has " + std::to_string(listed) +
+                                " `:`; write one for each axis");
   }
   ValueId value = materialise(base);
   for (size_t position : new_axes) value = builder_.expand_dims(value, static_cast<int>(position));
   return Value::typed(value);
 }
 
-bool KernelBuilder::subscripts(const ast::Expression& node, const Value& tensor, bool is_store, std::vector<Subscript>* out,
-                               std::vector<size_t>* new_axes) {
+bool KernelBuilder::subscripts(const ast::Expression& node, const Value& tensor, bool is_store,
+                               std::vector<Subscript>* out, std::vector<size_t>* new_axes) {
   const std::vector<HostInt>& extents = facts_.extents[static_cast<size_t>(tensor.tensor)];
   size_t axes = 0;
   bool ok = true;
@@ -74,9 +77,10 @@ bool KernelBuilder::subscripts(const ast::Expression& node, const Value& tensor,
     if (node.children[i]->kind != ExpressionKind::kNone) ++listed;
   }
   if (listed != extents.size()) {
-    fail(node.focus, "tensor " + tensor.name + " has " + std::to_string(extents.size()) +
-                         (extents.size() == 1 ? " dimension" : " dimensions") + ", the subscript has " + std::to_string(listed) +
-                         "; write `:` for a whole dimension",
+    fail(node.focus,
+         "tensor " + tensor.name + " has " + std::to_string(extents.size()) +
+             (extents.size() == 1 ? " dimension" : " dimensions") + ", the subscript has " + std::to_string(listed) +
+             "; write `:` for a whole dimension",
          {{facts_.places[tensor.name], tensor.name + " is declared here"}});
     return false;
   }
@@ -126,9 +130,10 @@ bool KernelBuilder::tile_subscript(const ast::Expression& item, const Value& var
       if (const Binding* binding = find(variable.name); binding != nullptr && binding->range.is_known()) {
         notes.push_back({binding->range, variable.name + " runs up to " + range.end->to_string()});
       }
-      fail(item.range, "tile variable " + variable.name + " runs up to " + range.end->to_string() + ", but dimension " +
-                           std::to_string(dim) + " of " + tensor.name + " has extent " + extent.to_string() +
-                           "; if it is enough, say so with `require " + range.end->to_string() + " <= " + extent.to_string() + "`",
+      fail(item.range,
+           "tile variable " + variable.name + " runs up to " + range.end->to_string() + ", but dimension " +
+               std::to_string(dim) + " of " + tensor.name + " has extent " + extent.to_string() +
+               "; if it is enough, say so with `require " + range.end->to_string() + " <= " + extent.to_string() + "`",
            notes);
       return false;
     }
@@ -141,15 +146,16 @@ std::optional<HostInt> KernelBuilder::slice_bound(const ast::Expression& node, c
   const Value value = expression(node);
   if (value.is_error()) return std::nullopt;
   if (!require_number({value, &node})) return std::nullopt;
-  std::optional<HostInt> bound = value.kind == Value::Kind::kIntLiteral ? std::optional<HostInt>(value.int_value) : value.host;
+  std::optional<HostInt> bound =
+      value.kind == Value::Kind::kIntLiteral ? std::optional<HostInt>(value.int_value) : value.host;
   if (!bound) {
     fail(node.range, "a slice's bounds are constants, dimensions or i64 parameters, got " + describe(value) +
                          "; bounds computed on the device are not supported yet");
     return std::nullopt;
   }
   if (bound->constant().value_or(0) < 0) {
-    fail(node.range, "bound " + bound->to_string() + " is negative; count from the end with " + extent.to_string() + " " +
-                         std::to_string(*bound->constant()));
+    fail(node.range, "bound " + bound->to_string() + " is negative; count from the end with " + extent.to_string() +
+                         " " + std::to_string(*bound->constant()));
     return std::nullopt;
   }
   return bound;
@@ -165,7 +171,8 @@ int KernelBuilder::occurrences(const std::vector<Subscript>& subscripts, const H
   return count;
 }
 
-bool KernelBuilder::slice_subscript(const ast::Expression& item, const Value& tensor, size_t dim, std::vector<Subscript>* out) {
+bool KernelBuilder::slice_subscript(const ast::Expression& item, const Value& tensor, size_t dim,
+                                    std::vector<Subscript>* out) {
   const HostInt& extent = facts_.extents[static_cast<size_t>(tensor.tensor)][dim];
   HostInt begin(0);
   HostInt end = extent;
@@ -180,13 +187,15 @@ bool KernelBuilder::slice_subscript(const ast::Expression& item, const Value& te
   const std::optional<HostInt> room = HostInt::binary(ExprOp::kSub, extent, end);
   const std::string text = begin.to_string() + ":" + end.to_string();
   if (!length || !is_natural(*length) || !is_natural(begin)) {
-    fail(item.range, "the slice " + text + " could have a negative length; if it cannot, say so with `require " + begin.to_string() +
-                         " <= " + end.to_string() + "`");
+    fail(item.range, "the slice " + text + " could have a negative length; if it cannot, say so with `require " +
+                         begin.to_string() + " <= " + end.to_string() + "`");
     return false;
   }
   if (!room || !is_natural(*room)) {
-    fail(item.range, "the slice " + text + " may end beyond dimension " + std::to_string(dim) + " of " + tensor.name + ", which has extent " +
-                         extent.to_string() + "; if it is enough, say so with `require " + end.to_string() + " <= " + extent.to_string() + "`",
+    fail(item.range,
+         "the slice " + text + " may end beyond dimension " + std::to_string(dim) + " of " + tensor.name +
+             ", which has extent " + extent.to_string() + "; if it is enough, say so with `require " + end.to_string() +
+             " <= " + extent.to_string() + "`",
          {{facts_.places[tensor.name], tensor.name + " is declared here"}});
     return false;
   }
@@ -203,14 +212,17 @@ bool KernelBuilder::scalar_subscript(const ast::Expression& item, const Value& v
                          "; reading through a tile of indices is not supported yet");
     return false;
   }
-  const std::optional<HostInt> host = value.kind == Value::Kind::kIntLiteral ? std::optional<HostInt>(value.int_value) : value.host;
+  const std::optional<HostInt> host =
+      value.kind == Value::Kind::kIntLiteral ? std::optional<HostInt>(value.int_value) : value.host;
   if (host && host->constant().value_or(0) < 0) {
-    fail(item.range, "index " + host->to_string() + " is negative; count from the end with " + extent.to_string() + " " + host->to_string());
+    fail(item.range, "index " + host->to_string() + " is negative; count from the end with " + extent.to_string() +
+                         " " + host->to_string());
     return false;
   }
   if (host && host->constant() && extent.constant() && *host->constant() >= *extent.constant()) {
-    fail(item.range, "index " + host->to_string() + " is outside dimension " + std::to_string(dim) + " of " + tensor.name +
-                         ", which has extent " + extent.to_string(),
+    fail(item.range,
+         "index " + host->to_string() + " is outside dimension " + std::to_string(dim) + " of " + tensor.name +
+             ", which has extent " + extent.to_string(),
          {{facts_.places[tensor.name], tensor.name + " is declared here"}});
     return false;
   }

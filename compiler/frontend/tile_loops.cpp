@@ -40,7 +40,8 @@ bool KernelBuilder::tile_axes(const ast::Statement& statement, std::vector<AxisI
       begin = end->children[0].get();
       end = end->children[1].get();
     }
-    if (end == nullptr || end->kind == ExpressionKind::kSlice || (begin != nullptr && begin->kind == ExpressionKind::kSlice)) {
+    if (end == nullptr || end->kind == ExpressionKind::kSlice ||
+        (begin != nullptr && begin->kind == ExpressionKind::kSlice)) {
       fail(call.range, "a range of tile(...) needs an end; write an extent or begin:end");
       return false;
     }
@@ -51,7 +52,8 @@ bool KernelBuilder::tile_axes(const ast::Statement& statement, std::vector<AxisI
   return true;
 }
 
-AxisId KernelBuilder::tile_axis(const ast::Name& variable, const ast::Expression* begin, const ast::Expression* end, int64_t block) {
+AxisId KernelBuilder::tile_axis(const ast::Name& variable, const ast::Expression* begin, const ast::Expression* end,
+                                int64_t block) {
   AxisRange range{HostInt(0), std::nullopt};
   Axis axis;
   axis.kind = AxisKind::kTile;
@@ -73,15 +75,16 @@ bool KernelBuilder::tile_bound(const ast::Expression& node, std::optional<HostIn
     fail(node.range, "a bound of tile(...) is a single integer, got " + describe(bound.value));
     return false;
   }
-  *host = bound.value.kind == Value::Kind::kIntLiteral ? std::optional<HostInt>(bound.value.int_value) : bound.value.host;
+  *host =
+      bound.value.kind == Value::Kind::kIntLiteral ? std::optional<HostInt>(bound.value.int_value) : bound.value.host;
   if (*host && (*host)->constant().value_or(0) < 0) {
     fail(node.range, "bound " + (*host)->to_string() + " of tile(...) is negative");
     return false;
   }
   if (*host) return true;
   if (loop_depth_ == 0) {
-    fail(node.range, "a bound of the outermost loop is a dimension, an i64 parameter or a constant, got " + describe(bound.value) +
-                         "; the host needs it for the launch");
+    fail(node.range, "a bound of the outermost loop is a dimension, an i64 parameter or a constant, got " +
+                         describe(bound.value) + "; the host needs it for the launch");
     return false;
   }
   const std::optional<ValueId> index = as_index(bound);

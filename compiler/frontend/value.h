@@ -12,10 +12,10 @@ namespace kaon::compiler {
 
 struct Value {
   enum class Kind : uint8_t {
-    kError,         // something was reported already; every use is silent
-    kIntLiteral,    // no type yet: takes that of what it meets
+    kError,       // something was reported already; every use is silent
+    kIntLiteral,  // no type yet: takes that of what it meets
     kFloatLiteral,
-    kTyped,         // a value of the IR, or an i64 that the host knows and that becomes one when it is needed
+    kTyped,  // a value of the IR, or an i64 that the host knows and that becomes one when it is needed
     kTensor,
     kTileVariable,
   };

@@ -8,8 +8,8 @@ namespace {
 
 struct Expectation {
   Severity severity = Severity::kError;
-  uint32_t line = 0;      // where the diagnostic should be
-  uint32_t written = 0;   // where the comment is
+  uint32_t line = 0;     // where the diagnostic should be
+  uint32_t written = 0;  // where the comment is
   std::string text;
   bool is_met = false;
 };
@@ -64,20 +64,24 @@ std::string check_expected_diagnostics(const Diagnostics& diagnostics) {
   std::string out;
   auto place = [&](uint32_t line) { return file.name() + ":" + std::to_string(line) + ": "; };
   for (uint32_t line = 1; line <= file.num_lines(); ++line) {
-    if (!read_line(file.line(line), line, &expectations)) out += place(line) + "an expectation needs its text in {{ }}\n";
+    if (!read_line(file.line(line), line, &expectations))
+      out += place(line) + "an expectation needs its text in {{ }}\n";
   }
   for (const Diagnostic& d : diagnostics.all()) {
     const uint32_t line = d.range.is_known() ? file.line_column(d.range.begin).line : 1;
     bool is_expected = false;
     for (Expectation& e : expectations) {
-      if (e.is_met || e.line != line || e.severity != d.severity || d.message.find(e.text) == std::string::npos) continue;
+      if (e.is_met || e.line != line || e.severity != d.severity || d.message.find(e.text) == std::string::npos)
+        continue;
       e.is_met = is_expected = true;
       break;
     }
     if (!is_expected) out += place(line) + "not expected: " + severity_text(d.severity) + ": " + d.message + "\n";
   }
   for (const Expectation& e : expectations) {
-    if (!e.is_met) out += place(e.written) + "expected but not reported: " + severity_text(e.severity) + " on line " + std::to_string(e.line) + ": " + e.text + "\n";
+    if (!e.is_met)
+      out += place(e.written) + "expected but not reported: " + severity_text(e.severity) + " on line " +
+             std::to_string(e.line) + ": " + e.text + "\n";
   }
   return out;
 }

@@ -73,7 +73,8 @@ Outcome Input::bind(const KernelInfo& info, bool all_bindings, std::vector<DType
   for (const std::string& pair : options_.dtypes) {
     std::string name, value;
     DType dtype;
-    if (!split_pair(pair, &name, &value)) return Outcome::usage("--dtype takes NAME=TYPE such as T=f16, got '" + pair + "'");
+    if (!split_pair(pair, &name, &value))
+      return Outcome::usage("--dtype takes NAME=TYPE such as T=f16, got '" + pair + "'");
     if (!parse_dtype(value, &dtype)) return Outcome::usage("--dtype " + pair + ": no element type '" + value + "'");
     wanted[name] = dtype;
   }
@@ -109,7 +110,8 @@ Outcome Input::kernel(std::vector<BoundKernel>* out, bool all_bindings) const {
     return Outcome::usage(options_.path + " has several kernels; choose with --kernel: " + list);
   }
   if (found == nullptr) {
-    return Outcome::user_error("no kernel " + options_.kernel + " in " + options_.path + did_you_mean(options_.kernel, names) + "; it has " + list);
+    return Outcome::user_error("no kernel " + options_.kernel + " in " + options_.path +
+                               did_you_mean(options_.kernel, names) + "; it has " + list);
   }
   ConstexprBinding constants;
   for (const std::string& pair : options_.constants) {
@@ -124,7 +126,9 @@ Outcome Input::kernel(std::vector<BoundKernel>* out, bool all_bindings) const {
   if (outcome.exit_code != kExitOk) return outcome;
   for (const DTypeBinding& binding : bindings) {
     Result<Kernel> kernel = program_->instantiate(found->name, binding, constants);
-    if (!kernel) return kernel.status().code() == Code::kCompile ? Outcome{kExitUserError, {}, kernel.status().message()} : Outcome::failed(kernel.status());
+    if (!kernel)
+      return kernel.status().code() == Code::kCompile ? Outcome{kExitUserError, {}, kernel.status().message()}
+                                                      : Outcome::failed(kernel.status());
     const Status valid = verify(*kernel);
     if (!valid) return Outcome::failed(valid);
     out->push_back({std::move(*kernel), binding_text(binding)});

@@ -33,14 +33,18 @@ void add_options(CLI::App* app, Options* o) {
   app->add_option("--kernel", o->input.kernel, "kernel to work on, where the file has several");
   app->add_option("--dtype", o->input.dtypes, "type of a generic, T=f16; others take the first type of their list");
   app->add_option("--const", o->input.constants, "value of a constexpr parameter, W=4; others take their default");
-  app->add_option("--target", o->emit.target, "chip to compile for: sm_80, sm_90, ..., or host (the CPU)")->capture_default_str();
+  app->add_option("--target", o->emit.target, "chip to compile for: sm_80, sm_90, ..., or host (the CPU)")
+      ->capture_default_str();
   app->add_option("--config", o->emit.config, "knobs, as in block.m=4 num_warps=8; others take their default");
-  app->add_option("--emit", o->emit.stage, "what to write: ast, ir, laid-out, staged, llvm, ptx, cubin, resources")->capture_default_str();
+  app->add_option("--emit", o->emit.stage, "what to write: ast, ir, laid-out, staged, llvm, ptx, cubin, resources")
+      ->capture_default_str();
   app->add_option("-o,--output", o->output, "file to write instead of standard output");
   app->add_flag("--list-knobs", o->emit.list_knobs, "lists the kernel's knobs, defaults and choices");
   app->add_option("--run-pass", o->emit.run_pass, "runs one pass on the input and writes the IR");
-  app->add_option("--print-after", o->emit.print_after, "writes the IR after that pass, or after `all`, to standard error");
-  app->add_flag("--verify-diagnostics", o->verify_diagnostics, "checks what is reported against `// expect-error@+1 {{text}}` comments");
+  app->add_option("--print-after", o->emit.print_after,
+                  "writes the IR after that pass, or after `all`, to standard error");
+  app->add_flag("--verify-diagnostics", o->verify_diagnostics,
+                "checks what is reported against `// expect-error@+1 {{text}}` comments");
   app->footer("Exit codes: 0 done, 1 errors in the input or config, 2 wrong usage, 3 a bug of Kaon.");
 }
 

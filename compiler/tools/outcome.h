@@ -24,7 +24,10 @@ struct Outcome {
   /// A bug of Kaon for kInternal, else the user's.
   static Outcome failed(const Status& status) {
     if (status.code() != Code::kInternal) return user_error(status.message());
-    return {kExitBug, {}, "kaonc: internal: " + status.message() + "\nkaonc: this is a bug of Kaon, please report it with the file\n"};
+    return {
+        kExitBug,
+        {},
+        "kaonc: internal: " + status.message() + "\nkaonc: this is a bug of Kaon, please report it with the file\n"};
   }
 };
 

@@ -39,7 +39,7 @@ class BodyParser {
     if (in_.peek().kind != TokenKind::kName || !parse_op_kind(name, &op->kind)) return in_.fail_at(start, "no op is named '" + name + "'");
     in_.take();
     if (op->kind == OpKind::kLoad || op->kind == OpKind::kStore) access(op);
-    else if (context_.at_value()) operands(op);
+    else if (at_operand()) operands(op);
     if (in_.accept("{")) {
       // A region's '{' looks like that of attributes; a region that starts with attributes-like text does not exist.
       if (at_attribute() || (in_.at("}") && op_info(op->kind).regions == 0)) attributes(op);
@@ -54,6 +54,9 @@ class BodyParser {
     const bool is_name = in_.peek().kind == TokenKind::kName || in_.peek().kind == TokenKind::kString;
     return is_name && next.kind == TokenKind::kSymbol && next.text == "=";
   }
+
+  /// A value with a type begins the next op's line.
+  bool at_operand() const { return context_.at_value() && in_.peek(1).text != ":"; }
 
   void operands(Op* op) {
     do {

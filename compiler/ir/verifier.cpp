@@ -306,7 +306,7 @@ class Verifier {
       return fail(op, "expected a yield of " + std::to_string(op.results.size()) + " values, got " + std::to_string(yields.size()));
     }
     for (size_t i = 0; i < yields.size(); ++i) {
-      Status same = check_carried(yields[i], op.results[i], "result");
+      Status same = check_carried(op.results[i], yields[i], "value");
       if (!same) return fail(op, "yield: " + same.message());
     }
     return Status::ok();

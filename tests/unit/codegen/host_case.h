@@ -1,0 +1,181 @@
+// Compiles a .tile text for `host`, runs it on the checking machine and asks the oracle whether the result is right.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "compiler/compile.h"
+#include "compiler/frontend/frontend.h"
+#include "compiler/oracle/oracle.h"
+#include "compiler/oracle/soft_float.h"
+#include "runtime/host/image.h"
+#include "runtime/host/machine.h"
+
+namespace kaon::compiler {
+
+struct HostCase {
+  std::string source;                     // .tile text; its first kernel is taken
+  DType dtype = DType::kF32;              // for every generic
+  std::string config;                     // knobs as text, the rest default
+  std::map<std::string, int64_t> dims;
+  std::vector<int64_t> scalars;           // bits as in slots
+  int64_t row_padding = 0;                // elements between rows of the inputs
+  int64_t misalignment = 0;               // elements before each tensor's first, past a 256-byte boundary
+  double scale = 2;                       // of the normal inputs
+};
+
+inline Result<Kernel> logical_kernel(const HostCase& c) {
+  SourceFile file("case.tile", c.source);
+  Diagnostics diagnostics(file);
+  std::unique_ptr<Program> program = Program::create(file, &diagnostics);
+  if (program == nullptr) return Status(Code::kCompile, diagnostics.render());
+  const KernelInfo& info = program->kernels()[0];
+  DTypeBinding binding;
+  if (!info.bindings.empty()) binding = info.bindings[0];
+  for (auto& [name, dtype] : binding) dtype = c.dtype;
+  return program->instantiate(info.name, binding);
+}
+
+/// A tensor between red zones, with rows that may be padded and start off alignment.
+class ZonedTensor {
+ public:
+  static constexpr size_t kZone = 256;
+
+  ZonedTensor(DType dtype, std::vector<int64_t> sizes, int64_t padding, int64_t misalignment) {
+    view_.dtype = dtype;
+    view_.sizes = std::move(sizes);
+    view_.strides.assign(view_.sizes.size(), 1);
+    int64_t count = 1;
+    for (size_t i = view_.sizes.size(); i-- > 0;) {
+      view_.strides[i] = count;
+      count *= view_.sizes[i];
+      if (i + 1 == view_.sizes.size() && i > 0) count += padding;
+    }
+    bytes_.assign(3 * kZone + static_cast<size_t>((count + misalignment) * dtype_bytes(dtype)), kPoison);
+    const auto start = (reinterpret_cast<uintptr_t>(bytes_.data()) + 2 * kZone - 1) / kZone * kZone;
+    view_.data = reinterpret_cast<uint8_t*>(start) + misalignment * dtype_bytes(dtype);
+  }
+  ZonedTensor(const ZonedTensor&) = delete;
+  ZonedTensor(ZonedTensor&&) = default;
+
+  const HostTensor& view() const { return view_; }
+
+  /// Visits the address of each element.
+  template <typename Visit>
+  void each(Visit&& visit) const {
+    std::vector<int64_t> at(view_.sizes.size(), 0);
+    if (std::count(view_.sizes.begin(), view_.sizes.end(), 0) > 0) return;
+    for (;;) {
+      int64_t offset = 0;
+      for (size_t i = 0; i < at.size(); ++i) offset += at[i] * view_.strides[i];
+      visit(static_cast<uint8_t*>(view_.data) + offset * dtype_bytes(view_.dtype));
+      size_t i = at.size();
+      while (i > 0 && ++at[i - 1] == view_.sizes[i - 1]) at[--i] = 0;
+      if (i == 0) return;
+    }
+  }
+
+  void fill(std::mt19937_64& random, double scale) {
+    std::normal_distribution<double> normal(0, scale);
+    const DType dtype = view_.dtype;
+    each([&](uint8_t* element) {
+      const double value = normal(random);
+      uint64_t bits = dtype_is_float(dtype) ? encode_float(dtype, value) : static_cast<uint64_t>(std::llround(value * 8));
+      if (dtype == DType::kBool) bits = value > 0;
+      std::memcpy(element, &bits, static_cast<size_t>(dtype_bytes(dtype)));
+    });
+  }
+
+  /// Bytes that belong to no element and are no longer poison.
+  int64_t spoiled_bytes() const {
+    std::vector<uint8_t> owned(bytes_.size(), 0);
+    each([&](uint8_t* element) {
+      for (int i = 0; i < dtype_bytes(view_.dtype); ++i) owned[static_cast<size_t>(element + i - bytes_.data())] = 1;
+    });
+    int64_t spoiled = 0;
+    for (size_t i = 0; i < bytes_.size(); ++i) spoiled += owned[i] == 0 && bytes_[i] != kPoison;
+    return spoiled;
+  }
+
+ private:
+  static constexpr uint8_t kPoison = 0xa5;
+  HostTensor view_;
+  std::vector<uint8_t> bytes_;
+};
+
+inline bool guard_holds(const Guard& guard, const std::vector<int64_t>& slots) {
+  const int64_t x = slots[guard.slot];
+  switch (guard.kind) {
+    case GuardKind::kDivisible: return x % guard.value == 0;
+    case GuardKind::kEqual: return x == guard.value;
+    case GuardKind::kAtMost: return x <= guard.value;
+    case GuardKind::kAtLeast: return x >= guard.value;
+    case GuardKind::kCongruent: return (x - slots[guard.other]) % guard.value == 0;
+    case GuardKind::kSpanAtMost: return true;
+  }
+  return false;
+}
+
+/// Compiles, runs with `seed` and judges. Fails the test with config and first wrong elements.
+inline void expect_right(const HostCase& c, uint64_t seed = 1) {
+  SCOPED_TRACE(c.config + " " + dtype_name(c.dtype));
+  Result<Kernel> kernel = logical_kernel(c);
+  ASSERT_TRUE(kernel) << kernel.status().message();
+  Result<Config> config = Config::from_text(c.config);
+  ASSERT_TRUE(config) << config.status().message();
+  Result<CompiledVariant> variant = compile(*kernel, *config, *find_target("host"), {});
+  ASSERT_TRUE(variant) << variant.status().message();
+
+  const Signature& signature = kernel->signature;
+  std::vector<int64_t> slots(static_cast<size_t>(signature.num_slots()), 0);
+  for (size_t i = 0; i < signature.dims.size(); ++i) {
+    slots[static_cast<size_t>(signature.dim_slot(static_cast<int>(i)))] = c.dims.at(signature.dims[i]);
+  }
+  std::mt19937_64 random(seed);
+  std::vector<ZonedTensor> tensors;
+  for (const TensorParam& param : signature.tensors) {
+    std::vector<int64_t> sizes;
+    for (const Expr& extent : param.extents) sizes.push_back(extent.evaluate(slots.data()));
+    tensors.emplace_back(param.dtype, sizes, param.is_output ? 0 : c.row_padding, c.misalignment);
+    if (!param.is_output) tensors.back().fill(random, c.scale);
+  }
+  std::vector<HostTensor> views;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    views.push_back(tensors[i].view());
+    slots[i] = reinterpret_cast<int64_t>(views[i].data);
+    for (size_t axis = 0; axis < views[i].strides.size(); ++axis) {
+      slots[static_cast<size_t>(signature.stride_slot(static_cast<int>(i), static_cast<int>(axis)))] = views[i].strides[axis];
+    }
+  }
+  for (size_t i = 0; i < c.scalars.size(); ++i) slots[static_cast<size_t>(signature.scalar_slot(static_cast<int>(i)))] = c.scalars[i];
+  for (const Guard& guard : variant->info.guards) {
+    ASSERT_TRUE(guard_holds(guard, slots)) << "the case breaks a guard of slot " << signature.slot_names()[guard.slot];
+  }
+
+  Result<std::unique_ptr<host::Image>> image = host::Image::load(variant->image);
+  ASSERT_TRUE(image) << image.status().message();
+  Result<host::KernelFunction> function = (*image)->find(variant->info.symbol);
+  ASSERT_TRUE(function) << function.status().message();
+  const LaunchPlan& plan = variant->info.plan;
+  host::RunOptions options;
+  options.seed = seed;
+  Status ran = host::shared_machine().run(
+      *function, {static_cast<uint64_t>(plan.programs.evaluate(slots.data())), plan.threads, plan.shared_bytes}, slots.data(),
+      options);
+  ASSERT_TRUE(ran) << ran.message();
+  Result<OracleResult> expected = interpret(*kernel, views, c.scalars, {});
+  ASSERT_TRUE(expected) << expected.status().message();
+  const Judgement judgement = judge(*kernel, *expected, views);
+  EXPECT_TRUE(judgement.passed()) << judgement.to_string() << "\n" << variant->staged_ir;
+  EXPECT_GT(judgement.compared, 0);
+  for (const ZonedTensor& tensor : tensors) EXPECT_EQ(tensor.spoiled_bytes(), 0);
+}
+
+}  // namespace kaon::compiler

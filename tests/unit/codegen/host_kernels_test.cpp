@@ -1,0 +1,81 @@
+// Whole kernels on the CPU target, over element types, configs and extents that divide into nothing.
+#include "tests/unit/codegen/host_case.h"
+
+namespace kaon::compiler {
+namespace {
+
+constexpr const char* kVectorAdd = R"(
+kernel vector_add(x: T[N], y: T[N]) -> (out: T[N]) where T in (f16, bf16, f32, f64, i8, u8, i16, i32, u32, i64) {
+  for n in tile(N) { out[n] = x[n] + y[n]; }
+})";
+
+constexpr const char* kSoftmax = R"(
+kernel softmax(x: T[M, N]) -> (out: T[M, N]) where T in (f16, bf16, f32) {
+  for m in tile(M) {
+    let row = f32(x[m, :]);
+    let e = exp(row - amax(row, dim=1, keepdim=true));
+    out[m, :] = T(e / sum(e, dim=1, keepdim=true));
+  }
+})";
+
+const DType kFloats[] = {DType::kF16, DType::kBF16, DType::kF32};
+
+TEST(HostKernels, VectorAddOfEveryNumberType) {
+  for (DType dtype : {DType::kF16, DType::kBF16, DType::kF32, DType::kF64, DType::kI8, DType::kU8, DType::kI16, DType::kI32,
+                      DType::kU32, DType::kI64}) {
+    expect_right({kVectorAdd, dtype, "div.N=1", {{"N", 3001}}});
+  }
+}
+
+TEST(HostKernels, VectorAddCutsItsLastVectorAnywhere) {
+  for (int64_t n : {1, 7, 8, 9, 255, 256, 257, 263, 264}) expect_right({kVectorAdd, DType::kF16, "num_warps=1 block.n=256 div.N=1", {{"N", n}}});
+}
+
+TEST(HostKernels, VectorAddWithNarrowOffsetsAndStreaming) {
+  expect_right({kVectorAdd, DType::kF32, "index=32 evict.x=stream evict.out=stream div.N=1", {{"N", 5000}}});
+}
+
+TEST(HostKernels, ResidentSoftmaxOverRowsThatFitItsVectors) {
+  for (DType dtype : kFloats) {
+    for (int64_t n : {8, 64, 1000, 1024}) {
+      expect_right({kSoftmax, dtype, "num_warps=2 reduce.N=resident(4)", {{"M", 3}, {"N", n}}});
+    }
+  }
+}
+
+TEST(HostKernels, ResidentSoftmaxWithSeveralRowsInABlock) {
+  expect_right({kSoftmax, DType::kF16, "block.m=4 num_warps=4 reduce.N=resident(1)", {{"M", 7}, {"N", 200}}});
+  expect_right({kSoftmax, DType::kF32, "block.m=8 num_warps=2 reduce.N=resident(2)", {{"M", 13}, {"N", 64}}});
+}
+
+TEST(HostKernels, ResidentSoftmaxOverShiftedRows) {
+  for (DType dtype : kFloats) {
+    for (int64_t n : {1, 5, 7, 127, 700}) {
+      expect_right({kSoftmax, dtype, "num_warps=2 reduce.N=resident(3) shift.N=1", {{"M", 4}, {"N", n}}});
+    }
+  }
+}
+
+TEST(HostKernels, ResidentSoftmaxOverShiftedRowsOffAlignment) {
+  for (int64_t misalignment : {1, 3, 7}) {
+    HostCase c{kSoftmax, DType::kF16, "num_warps=2 reduce.N=resident(3) shift.N=1", {{"M", 3}, {"N", 301}}};
+    c.misalignment = misalignment;
+    expect_right(c);
+  }
+}
+
+TEST(HostKernels, ChunkedSoftmax) {
+  for (DType dtype : kFloats) {
+    expect_right({kSoftmax, dtype, "num_warps=2 reduce.N=chunk(1024)", {{"M", 2}, {"N", 3000}}});
+    expect_right({kSoftmax, dtype, "num_warps=2 reduce.N=chunk(1024) shift.N=1", {{"M", 3}, {"N", 2047}}});
+  }
+}
+
+TEST(HostKernels, PaddedRowsKeepTheirPadding) {
+  HostCase c{kSoftmax, DType::kF16, "num_warps=1 reduce.N=resident(2)", {{"M", 4}, {"N", 104}}};
+  c.row_padding = 16;
+  expect_right(c);
+}
+
+}  // namespace
+}  // namespace kaon::compiler

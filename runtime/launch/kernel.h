@@ -24,6 +24,12 @@ class Kernel {
 
   const std::string& name() const;
 
+  /// The same kernel as an opaque pointer for other languages, and back. Never null, never freed.
+  const void* handle() const { return entry_; }
+  static Kernel from_handle(const void* handle) {
+    return Kernel(static_cast<KernelEntry*>(const_cast<void*>(handle)));
+  }
+
   /// Runs the kernel on `stream` (a CUstream, or null for the default stream; ignored for CPU tensors).
   ///
   /// `tensors` are the signature's tensors, inputs then outputs, all on one device; `scalars` its scalars. Asynchronous

@@ -75,32 +75,31 @@ std::string Device::to_string() const {
   return kind == DeviceKind::kCpu ? "cpu" : "cuda:" + std::to_string(ordinal);
 }
 
-Result<TensorView> TensorView::from_abi(const kaon_tensor& tensor) {
-  TensorView view;
+Status TensorView::from_abi(const kaon_tensor& tensor, TensorView* view) {
   if (tensor.ndim < 0 || tensor.ndim > kMaxRank) {
     return invalid("tensor has rank " + std::to_string(tensor.ndim) + ", at most " + std::to_string(kMaxRank));
   }
   if (tensor.ndim > 0 && tensor.shape == nullptr) return invalid("tensor has no shape");
-  if (tensor.dtype.lanes != 1 || !find_dtype(tensor.dtype, &view.dtype)) {
+  if (tensor.dtype.lanes != 1 || !find_dtype(tensor.dtype, &view->dtype)) {
     return invalid("tensor has an unknown dtype: code " + std::to_string(tensor.dtype.code) + ", " +
                    std::to_string(tensor.dtype.bits) + " bits, " + std::to_string(tensor.dtype.lanes) + " lanes");
   }
   if (tensor.device.type == KAON_CPU || tensor.device.type == KAON_CUDA_HOST) {
-    view.device = Device::cpu();
+    view->device = Device::cpu();
   } else if (tensor.device.type == KAON_CUDA || tensor.device.type == KAON_CUDA_MANAGED) {
-    view.device = Device::cuda(tensor.device.id);
+    view->device = Device::cuda(tensor.device.id);
   } else {
     return invalid("tensor lies on device type " + std::to_string(tensor.device.type) + ", expected CPU or CUDA");
   }
-  view.data = tensor.data == nullptr ? nullptr : static_cast<char*>(tensor.data) + tensor.byte_offset;
-  view.rank = static_cast<uint8_t>(tensor.ndim);
-  for (int axis = 0; axis < tensor.ndim; ++axis) view.sizes[axis] = tensor.shape[axis];
+  view->data = tensor.data == nullptr ? nullptr : static_cast<char*>(tensor.data) + tensor.byte_offset;
+  view->rank = static_cast<uint8_t>(tensor.ndim);
+  for (int axis = 0; axis < tensor.ndim; ++axis) view->sizes[axis] = tensor.shape[axis];
   if (tensor.strides == nullptr) {
-    view.set_contiguous_strides();
+    view->set_contiguous_strides();
   } else {
-    for (int axis = 0; axis < tensor.ndim; ++axis) view.strides[axis] = tensor.strides[axis];
+    for (int axis = 0; axis < tensor.ndim; ++axis) view->strides[axis] = tensor.strides[axis];
   }
-  return view;
+  return Status::ok();
 }
 
 bool scalar_bits(const ScalarValue& value, DType dtype, int64_t* bits) {

@@ -53,7 +53,7 @@ struct TensorView {
   }
 
   /// kInvalidArgument for what Kaon has no name for: a rank above 6, several lanes, an unknown type or device.
-  static Result<TensorView> from_abi(const kaon_tensor& tensor);
+  static Status from_abi(const kaon_tensor& tensor, TensorView* view);
 
   void set_contiguous_strides() {
     int64_t stride = 1;

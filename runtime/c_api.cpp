@@ -1,0 +1,183 @@
+// The C interface over the C++ one: conversions, and the calling thread's last message.
+#include "runtime/kaon.h"
+
+#include <cstddef>
+#include <new>
+#include <string>
+
+#include "runtime/kaon.hpp"
+
+namespace {
+
+using kaon::Code;
+using kaon::Status;
+
+static_assert(static_cast<int>(Code::kInternal) == KAON_INTERNAL, "codes are mirrored one by one");
+static_assert(static_cast<int>(Code::kNotPreloaded) == KAON_NOT_PRELOADED, "codes are mirrored one by one");
+static_assert(static_cast<int>(kaon::Match::kForced) == KAON_MATCH_FORCED, "matches are mirrored one by one");
+static_assert(sizeof(kaon_kernel_table) == sizeof(kaon::KernelTable), "tables have one layout");
+static_assert(offsetof(kaon_kernel_table, select) == offsetof(kaon::KernelTable, select), "tables have one layout");
+static_assert(offsetof(kaon_kernel_table, pack_hash) == offsetof(kaon::KernelTable, pack_hash), "tables have one layout");
+
+std::string& last_error() {
+  static thread_local std::string message;
+  return message;
+}
+
+kaon_code report(const Status& status) {
+  if (status.is_ok()) return KAON_OK;
+  last_error() = status.message();
+  return static_cast<kaon_code>(status.code());
+}
+
+Status null_argument(const char* name) { return {Code::kInvalidArgument, std::string(name) + " is null"}; }
+
+// Exceptions end here; only memory can run out, since nothing else in the runtime throws.
+template <typename Function>
+kaon_code guarded(Function function) {
+  try {
+    return report(function());
+  } catch (const std::bad_alloc&) {
+    // The message would need memory as well; the code says it all.
+    last_error().clear();
+    return KAON_OUT_OF_MEMORY;
+  } catch (...) {
+    return report({Code::kInternal, "an exception reached the C interface"});
+  }
+}
+
+void fill_info(const kaon::CallInfo& from, kaon_call_info* info) {
+  *info = {};
+  info->match = static_cast<int32_t>(from.match);
+  info->leaf = from.leaf;
+  info->programs = from.programs;
+  info->variant = from.variant->index;
+  info->fingerprint = from.variant->fingerprint;
+  info->config = from.variant->config;
+  info->symbol = from.variant->symbol;
+  info->dtype_key = from.variant->dtype_key;
+  info->hardware = from.variant->hardware;
+  info->image_target = from.variant->image_target;
+  info->image_trust = from.variant->image_trust;
+}
+
+// Arguments of a C call as the C++ runtime takes them: on the stack, and only as many as there are.
+class Arguments {
+ public:
+  Status take(const kaon_tensor* const* from, int32_t num_tensors, const kaon_scalar* values, int32_t num_scalars) {
+    if (num_tensors < 0 || num_tensors > kaon::kMaxTensors || num_scalars < 0 || num_scalars > kaon::kMaxSlots) {
+      return {Code::kInvalidArgument,
+              "got " + std::to_string(num_tensors) + " tensors and " + std::to_string(num_scalars) +
+                  " scalars, at most " + std::to_string(kaon::kMaxTensors) + " and " + std::to_string(kaon::kMaxSlots)};
+    }
+    if (num_tensors > 0 && from == nullptr) return null_argument("tensors");
+    if (num_scalars > 0 && values == nullptr) return null_argument("scalars");
+    for (int32_t i = 0; i < num_tensors; ++i) {
+      if (from[i] == nullptr) return null_argument("a tensor");
+      auto* view = new (view_storage_ + i * sizeof(kaon::TensorView)) kaon::TensorView;
+      tensors_[i] = view;
+      if (Status status = kaon::TensorView::from_abi(*from[i], view); !status.is_ok()) {
+        return {status.code(), "argument " + std::to_string(i) + ": " + status.message()};
+      }
+    }
+    for (int32_t i = 0; i < num_scalars; ++i) {
+      void* place = scalar_storage_ + i * sizeof(kaon::ScalarValue);
+      new (place) kaon::ScalarValue(values[i].i);
+      if (values[i].is_float != 0) new (place) kaon::ScalarValue(values[i].f);
+    }
+    return Status::ok();
+  }
+
+  const kaon::TensorView* const* tensors() const { return tensors_; }
+  const kaon::ScalarValue* scalars() const { return reinterpret_cast<const kaon::ScalarValue*>(scalar_storage_); }
+
+ private:
+  // Bytes, because constructing all of them would cost more than the rest of the call.
+  alignas(kaon::TensorView) unsigned char view_storage_[kaon::kMaxTensors * sizeof(kaon::TensorView)];
+  alignas(kaon::ScalarValue) unsigned char scalar_storage_[kaon::kMaxSlots * sizeof(kaon::ScalarValue)];
+  const kaon::TensorView* tensors_[kaon::kMaxTensors];
+};
+
+}  // namespace
+
+extern "C" {
+
+int32_t kaon_abi_version(void) { return KAON_ABI_VERSION; }
+
+const char* kaon_code_name(int32_t code) { return kaon::code_name(static_cast<Code>(code)); }
+
+const char* kaon_last_error(void) { return last_error().c_str(); }
+
+const char* kaon_match_name(int32_t match) {
+  return match < 0 || match > KAON_MATCH_FORCED ? "unknown" : kaon::match_name(static_cast<kaon::Match>(match));
+}
+
+kaon_code kaon_register_tables(const kaon_kernel_table* tables, size_t count) {
+  return guarded([&]() -> Status {
+    if (tables == nullptr && count > 0) return null_argument("tables");
+    return kaon::register_tables({reinterpret_cast<const kaon::KernelTable*>(tables), count});
+  });
+}
+
+kaon_code kaon_load_pack(const char* path) {
+  return guarded([&] { return path == nullptr ? null_argument("path") : kaon::load_pack(path); });
+}
+
+kaon_code kaon_force_variant(const char* spec) {
+  return guarded([&] { return kaon::force_variant(spec == nullptr ? "" : spec); });
+}
+
+kaon_code kaon_kernel_find(const char* name, const kaon_kernel** kernel) {
+  return guarded([&]() -> Status {
+    if (name == nullptr || kernel == nullptr) return null_argument(name == nullptr ? "name" : "kernel");
+    *kernel = nullptr;
+    KAON_ASSIGN_OR_RETURN(kaon::Kernel found, kaon::Kernel::find(name));
+    *kernel = static_cast<const kaon_kernel*>(found.handle());
+    return Status::ok();
+  });
+}
+
+kaon_code kaon_call(const kaon_kernel* kernel, void* stream, const kaon_tensor* const* tensors, int32_t num_tensors,
+                    const kaon_scalar* scalars, int32_t num_scalars, kaon_call_info* info) {
+  return guarded([&]() -> Status {
+    if (kernel == nullptr) return null_argument("kernel");
+    Arguments arguments;
+    if (Status status = arguments.take(tensors, num_tensors, scalars, num_scalars); !status.is_ok()) return status;
+    kaon::CallInfo served;
+    Status status = kaon::Kernel::from_handle(kernel).call(stream, arguments.tensors(), num_tensors,
+                                                           arguments.scalars(), num_scalars,
+                                                           info != nullptr ? &served : nullptr);
+    if (info != nullptr && served.variant != nullptr) fill_info(served, info);
+    return status;
+  });
+}
+
+kaon_code kaon_query(const kaon_kernel* kernel, const kaon_tensor* const* tensors, int32_t num_tensors,
+                     const kaon_scalar* scalars, int32_t num_scalars, kaon_call_info* info) {
+  return guarded([&]() -> Status {
+    if (kernel == nullptr || info == nullptr) return null_argument(kernel == nullptr ? "kernel" : "info");
+    Arguments arguments;
+    KAON_RETURN_IF_ERROR(arguments.take(tensors, num_tensors, scalars, num_scalars));
+    kaon::CallInfo served;
+    KAON_RETURN_IF_ERROR(
+        kaon::Kernel::from_handle(kernel).query(arguments.tensors(), num_tensors, arguments.scalars(), num_scalars,
+                                                &served));
+    fill_info(served, info);
+    return Status::ok();
+  });
+}
+
+kaon_code kaon_preload(const kaon_kernel* kernel, kaon_device device) {
+  return guarded([&]() -> Status {
+    if (kernel == nullptr) return null_argument("kernel");
+    if (device.type != KAON_CPU && device.type != KAON_CUDA) {
+      return {Code::kInvalidArgument, "device type " + std::to_string(device.type) + ", expected KAON_CPU or KAON_CUDA"};
+    }
+    kaon::Device wanted = device.type == KAON_CPU ? kaon::Device::cpu() : kaon::Device::cuda(device.id);
+    return kaon::Kernel::from_handle(kernel).preload(wanted);
+  });
+}
+
+void kaon_set_log_sink(void (*sink)(void* user, const char* line), void* user) { kaon::set_log_sink(sink, user); }
+
+}  // extern "C"

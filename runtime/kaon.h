@@ -1,0 +1,150 @@
+/* Kaon's C interface (C11): find a kernel, call it, ask how it was served.
+ *
+ * Every function that can fail returns a kaon_code; kaon_last_error() then has the message. Nothing aborts, exits, throws
+ * or prints. All functions may be called from any thread; kernels live as long as the program. */
+#ifndef KAON_KAON_H_
+#define KAON_KAON_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/launch/tensor_abi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Version of this header's structs and functions; equal to kaon_abi_version() of the library that matches it. */
+#define KAON_ABI_VERSION 1
+int32_t kaon_abi_version(void);
+
+/* ---- Errors ---------------------------------------------------------------------------------------------------- */
+
+typedef enum kaon_code {
+  KAON_OK = 0,
+  KAON_INVALID_ARGUMENT = 1,   /* rank, dtype, extents, strides, device, overlap: no device could accept the call */
+  KAON_NOT_FOUND = 2,          /* a kernel, variant, file or symbol of that name does not exist */
+  KAON_UNSUPPORTED = 3,        /* legal, but this build or device cannot do it */
+  KAON_VALUE_NOT_COMPILED = 4, /* a specialised dimension has a value that the pack was not compiled for */
+  KAON_NO_DEVICE = 5,          /* no driver, no GPU, or not that one */
+  KAON_DRIVER = 6,             /* the CUDA driver refused; the message has its own name of the error */
+  KAON_OUT_OF_MEMORY = 7,
+  KAON_NOT_PRELOADED = 8,      /* first use inside a stream capture; call kaon_preload() before capturing */
+  KAON_CORRUPT = 9,            /* a pack fails its checksum or bounds */
+  KAON_STALE = 10,             /* a generated source and its pack do not belong together */
+  KAON_IO = 11,                /* the operating system refused to read */
+  KAON_COMPILE = 12,
+  KAON_ILLEGAL_CONFIG = 13,
+  KAON_WRONG_RESULT = 14,
+  KAON_TIMEOUT = 15,
+  KAON_INTERNAL = 16           /* a bug in Kaon; please report it with the message */
+} kaon_code;
+
+/* "invalid_argument"; "unknown" for other numbers. Never null. */
+const char* kaon_code_name(int32_t code);
+
+/* Message of the calling thread's last failed call; empty before the first. Valid until that thread's next failure. */
+const char* kaon_last_error(void);
+
+/* ---- Tables and packs ------------------------------------------------------------------------------------------ */
+
+/* One kernel x dtypes x hardware, as generated code defines it in C++ (kaon::KernelTable, same layout). */
+typedef struct kaon_kernel_table {
+  uint32_t abi_version;
+  const char* kernel;
+  const char* dtype_key;
+  const char* hardware;
+  int (*select)(const int64_t* slots);
+  const unsigned char* pack_begin;
+  const unsigned char* pack_end;
+  uint64_t pack_hash;
+} kaon_kernel_table;
+
+/* Registers `count` tables, which must live as long as the program. Packs are read when they are first needed.
+ * KAON_INVALID_ARGUMENT; KAON_UNSUPPORTED for tables of another ABI version. */
+kaon_code kaon_register_tables(const kaon_kernel_table* tables, size_t count);
+
+/* Reads a .kpack file and puts it before the linked tables of its kernel and hardware. May be called while kernels run.
+ * KAON_NOT_FOUND, KAON_IO, KAON_CORRUPT. */
+kaon_code kaon_load_pack(const char* path);
+
+/* Forces variants from now on, or ends it with "" or null. `spec` is what the environment variable KAON_FORCE_VARIANT
+ * holds: `index`, `0xfingerprint`, `kernel=index` or `kernel=0xfingerprint`, several separated by commas.
+ * KAON_INVALID_ARGUMENT with the malformed item. */
+kaon_code kaon_force_variant(const char* spec);
+
+/* ---- Calls ----------------------------------------------------------------------------------------------------- */
+
+typedef struct kaon_kernel kaon_kernel;
+
+/* Finds a kernel whose tables were registered, whose pack was loaded or lies in $KAON_HEURISTIC_DIR. KAON_NOT_FOUND. */
+kaon_code kaon_kernel_find(const char* name, const kaon_kernel** kernel);
+
+/* A scalar argument; converted to the declared type of its parameter by the call. */
+typedef struct kaon_scalar {
+  int32_t is_float; /* which of the two values counts */
+  int32_t reserved; /* 0 */
+  int64_t i;
+  double f;
+} kaon_scalar;
+
+/* How a call was served. */
+typedef enum kaon_match {
+  KAON_MATCH_TUNED = 0,        /* this very shape was measured on this hardware */
+  KAON_MATCH_INTERPOLATED = 1, /* inside the range of the measured shapes */
+  KAON_MATCH_OUT_OF_RANGE = 2, /* a dim lies outside the range of the measured shapes */
+  KAON_MATCH_OLDER_TABLE = 3,  /* tuned for older hardware; there is no table for this one */
+  KAON_MATCH_GENERIC = 4,      /* the variant that accepts everything */
+  KAON_MATCH_FORCED = 5        /* KAON_FORCE_VARIANT or kaon_force_variant() */
+} kaon_match;
+
+/* "tuned", "interpolated", "out_of_range", "older_table", "generic", "forced"; "unknown" for other numbers. */
+const char* kaon_match_name(int32_t match);
+
+/* What served a call. The strings live as long as the program. */
+typedef struct kaon_call_info {
+  int32_t match;            /* enum kaon_match */
+  int32_t variant;          /* index in its table */
+  int32_t leaf;             /* of the table's decision tree; -1 when forced */
+  int32_t reserved;         /* 0 */
+  int64_t programs;         /* blocks in the grid; 0 when there was nothing to do */
+  uint64_t fingerprint;     /* of the variant's config */
+  const char* config;       /* "block.m=4 num_warps=8" */
+  const char* symbol;       /* of the kernel in its image */
+  const char* dtype_key;    /* "f16" */
+  const char* hardware;     /* of the table: "sm90" */
+  const char* image_target; /* of the image that runs: "sm_90" */
+  const char* image_trust;  /* "measured here" or "cross-compiled, not run" */
+} kaon_call_info;
+
+/* Runs `kernel` on `stream` (a CUstream or cudaStream_t; null is the default stream; ignored for CPU tensors).
+ *
+ * `tensors` are those of the kernel's signature, inputs then outputs, all on one device; a DLTensor may be passed in place
+ * of a kaon_tensor. `scalars` may be null when there are none; `info` may be null. Asynchronous on CUDA: KAON_OK means
+ * that the work was queued, and the tensors' memory must live until it ran. CPU tensors are done on return. An output
+ * must not overlap an input or another output unless it is declared an alias of it and is exactly that tensor.
+ *
+ * KAON_INVALID_ARGUMENT, KAON_NOT_FOUND (no tables), KAON_UNSUPPORTED (no image runs here, grid too large, no host
+ * backend), KAON_NO_DEVICE, KAON_NOT_PRELOADED, KAON_CORRUPT, KAON_STALE, KAON_DRIVER. */
+kaon_code kaon_call(const kaon_kernel* kernel, void* stream, const kaon_tensor* const* tensors, int32_t num_tensors,
+                    const kaon_scalar* scalars, int32_t num_scalars, kaon_call_info* info);
+
+/* Checks a call and fills `info` with what would serve it; loads and launches nothing. Errors as kaon_call(). */
+kaon_code kaon_query(const kaon_kernel* kernel, const kaon_tensor* const* tensors, int32_t num_tensors,
+                     const kaon_scalar* scalars, int32_t num_scalars, kaon_call_info* info);
+
+/* Loads everything that calls on `device` can reach, in the calling thread's CUDA context; afterwards every call may be
+ * captured into a graph. Blocks. Errors as kaon_call(). */
+kaon_code kaon_preload(const kaon_kernel* kernel, kaon_device device);
+
+/* ---- Log ------------------------------------------------------------------------------------------------------- */
+
+/* Installs a receiver of the runtime's few log lines (one per kernel, dtypes and device, when they are first used);
+ * null silences it, as at the start. It may be called from any thread. */
+void kaon_set_log_sink(void (*sink)(void* user, const char* line), void* user);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* KAON_KAON_H_ */

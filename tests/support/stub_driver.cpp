@@ -52,9 +52,12 @@ std::atomic<bool> is_recording{true};
 std::atomic<bool> is_capturing{false};
 std::atomic<uint64_t> launches{0};
 char contexts[16];
-thread_local CuContext current_context = reinterpret_cast<CuContext>(&contexts[0]);
+thread_local int current_device = 0;  // of the calling thread's context; -1 for none
 
-int context_device(CuContext context) { return static_cast<int>(reinterpret_cast<char*>(context) - contexts); }
+CuContext context_of(int device) { return device < 0 ? nullptr : reinterpret_cast<CuContext>(&contexts[device]); }
+int device_of(CuContext context) {
+  return context == nullptr ? -1 : static_cast<int>(reinterpret_cast<char*>(context) - contexts);
+}
 
 // Counts the call and gives the failure that the test asked for. Skipped while only timing.
 CuResult enter(const char* symbol) {
@@ -108,12 +111,10 @@ void stub_reset() {
   launches = 0;
   is_capturing = false;
   is_recording = true;
-  current_context = reinterpret_cast<CuContext>(&contexts[0]);
+  current_device = 0;
 }
 
-void stub_set_context(int device) {
-  current_context = device < 0 ? nullptr : reinterpret_cast<CuContext>(&contexts[device]);
-}
+void stub_set_context(int device) { current_device = device; }
 
 void stub_fail(const char* symbol, int result) {
   std::lock_guard<std::mutex> lock(state().mutex);
@@ -182,18 +183,18 @@ CuResult cuDeviceTotalMem_v2(size_t* bytes, CuDevice) { return *bytes = size_t{1
 CuResult cuDeviceGetPCIBusId(char* id, int length, CuDevice) { return strncpy(id, "0000:00:00.0", length), kCudaSuccess; }
 CuResult cuDevicePrimaryCtxRetain(CuContext* context, CuDevice device) {
   ENTER("cuDevicePrimaryCtxRetain");
-  *context = reinterpret_cast<CuContext>(&contexts[device]);
+  *context = context_of(device);
   return kCudaSuccess;
 }
 CuResult cuDevicePrimaryCtxRelease_v2(CuDevice) { return enter("cuDevicePrimaryCtxRelease_v2"); }
 
-CuResult cuCtxGetCurrent(CuContext* context) { return *context = current_context, enter("cuCtxGetCurrent"); }
+CuResult cuCtxGetCurrent(CuContext* context) { return *context = context_of(current_device), enter("cuCtxGetCurrent"); }
 CuResult cuCtxSetCurrent(CuContext context) {
   ENTER("cuCtxSetCurrent");
-  current_context = context;
+  current_device = device_of(context);
   return kCudaSuccess;
 }
-CuResult cuCtxGetDevice(CuDevice* device) { return *device = context_device(current_context), enter("cuCtxGetDevice"); }
+CuResult cuCtxGetDevice(CuDevice* device) { return *device = current_device, enter("cuCtxGetDevice"); }
 CuResult cuCtxSynchronize() { return enter("cuCtxSynchronize"); }
 
 CuResult cuLibraryLoadData(CuLibrary* library, const void* code, int*, void**, unsigned, int*, void**, unsigned) {
@@ -219,7 +220,7 @@ CuResult cuKernelGetFunction(CuFunction* function, CuKernel kernel) {
 }
 CuResult cuFuncSetAttribute(CuFunction function, CuFunctionAttribute attribute, int value) {
   ENTER("cuFuncSetAttribute");
-  if (value > state().devices[context_device(current_context)].max_shared_bytes) return kCudaErrorInvalidValue;
+  if (value > state().devices[current_device].max_shared_bytes) return kCudaErrorInvalidValue;
   if (attribute == kFunctionMaxDynamicSharedBytes) reinterpret_cast<Function*>(function)->shared_limit = value;
   return kCudaSuccess;
 }

@@ -16,7 +16,9 @@ using testing::LinkedPack;
 using testing::sample_pack;
 using testing::stub;
 
-constexpr StubDevice kH200 = {90, 232448, 132};
+// Facts of a device are asked once per process, so each kind of chip has its own ordinal.
+enum Chip { kHopper, kBlackwellRtx, kAda, kTuring, kNumChips };
+constexpr StubDevice kChips[kNumChips] = {{90, 232448, 132}, {120, 101376, 170}, {89, 101376, 142}, {75, 65536, 40}};
 
 std::vector<std::string>& log_lines() {
   static std::vector<std::string> lines;
@@ -27,7 +29,7 @@ class Launch : public ::testing::Test {
  protected:
   void SetUp() override {
     stub().reset();
-    stub().set_devices(&kH200, 1);
+    stub().set_devices(kChips, kNumChips);
     static int count = 0;
     name_ = "scale_rows_" + std::to_string(++count);
     log_lines().clear();
@@ -46,15 +48,24 @@ class Launch : public ::testing::Test {
   }
   Kernel sm90_kernel() { return Kernel(name_.c_str(), {link(sample_pack(name_, "sm90", {"sm_90", "sm_80", "sm_120"}))}); }
 
-  Status call(const Kernel& kernel, int64_t m, int64_t n, CallInfo* info = nullptr, DType dtype = DType::kF16,
-              int device = 0) {
-    TensorView x = TensorView::contiguous(reinterpret_cast<void*>(0x100000000), dtype, {m, n}, Device::cuda(device));
-    TensorView w = TensorView::contiguous(reinterpret_cast<void*>(0x200000000), dtype, {n}, Device::cuda(device));
-    TensorView out = TensorView::contiguous(reinterpret_cast<void*>(0x300000000), dtype, {m, n}, Device::cuda(device));
+  // On tensors of `device_`, far apart and never touched.
+  Status call(const Kernel& kernel, int64_t m, int64_t n, CallInfo* info = nullptr, DType dtype = DType::kF16) {
+    Device device = Device::cuda(device_);
+    TensorView x = TensorView::contiguous(reinterpret_cast<void*>(kFar), dtype, {m, n}, device);
+    TensorView w = TensorView::contiguous(reinterpret_cast<void*>(2 * kFar), dtype, {n}, device);
+    TensorView out = TensorView::contiguous(reinterpret_cast<void*>(3 * kFar), dtype, {m, n}, device);
     const TensorView* tensors[] = {&x, &w, &out};
     return kernel.call(stream_, tensors, 3, nullptr, 0, info);
   }
 
+  // Makes `chip` the device of later calls and its context current.
+  void use(Chip chip) {
+    device_ = chip;
+    stub().set_context(chip);
+  }
+
+  static constexpr int64_t kFar = int64_t{1} << 45;
+  int device_ = kHopper;
   std::string name_;
   void* stream_ = reinterpret_cast<void*>(0x5);
 };
@@ -71,7 +82,7 @@ TEST_F(Launch, TheSlotsReachTheKernelThatTheLeafRanksFirst) {
   EXPECT_EQ(launch.threads, 128u);
   EXPECT_EQ(launch.shared_bytes, 1024u);
   EXPECT_EQ(launch.stream, stream_);
-  std::vector<int64_t> expected = {0x100000000, 0x200000000, 0x300000000, 64, 256, 256, 1, 1, 256, 1};
+  std::vector<int64_t> expected = {kFar, 2 * kFar, 3 * kFar, 64, 256, 256, 1, 1, 256, 1};
   EXPECT_EQ(std::vector<int64_t>(launch.slots, launch.slots + launch.num_slots), expected);
   EXPECT_EQ(info.match, Match::kTuned);
   EXPECT_EQ(info.programs, 16);
@@ -109,8 +120,7 @@ TEST_F(Launch, GenericServesWhatNoTunedVariantAccepts) {
 }
 
 TEST_F(Launch, AConfigTooLargeForTheChipIsSkippedForTheNextOfItsLeaf) {
-  StubDevice small = {120, 101376, 170};
-  stub().set_devices(&small, 1);
+  use(kBlackwellRtx);
   Kernel kernel = sm90_kernel();
   CallInfo info;
   Status status = call(kernel, 64, 8192, &info);
@@ -120,7 +130,7 @@ TEST_F(Launch, AConfigTooLargeForTheChipIsSkippedForTheNextOfItsLeaf) {
   EXPECT_EQ(std::string(info.variant->image_target), "sm_120");
   EXPECT_EQ(std::string(info.variant->image_trust), "cross-compiled, not run");
   ASSERT_EQ(log_lines().size(), 1u);
-  EXPECT_EQ(log_lines()[0], name_ + " f16 on Stub 120 (sm120, device 0): table sm90 of older hardware, 3 of 4 variants "
+  EXPECT_EQ(log_lines()[0], name_ + " f16 on Stub 120 (sm120, device 1): table sm90 of older hardware, 3 of 4 variants "
                                     "run here; variant 1 needs 147456 bytes of shared memory, the device has 101376");
 }
 
@@ -143,8 +153,7 @@ TEST_F(Launch, ANewerTableGivesOnlyItsGenericVariant) {
 }
 
 TEST_F(Launch, ATableWithoutAnImageForTheChipIsPassedOver) {
-  StubDevice ada = {89, 101376, 142};
-  stub().set_devices(&ada, 1);
+  use(kAda);
   Kernel kernel(name_.c_str(),
                 {link(sample_pack(name_, "sm86", {"sm_90"})), link(sample_pack(name_, "sm80", {"sm_80"}))});
   CallInfo info;
@@ -153,8 +162,7 @@ TEST_F(Launch, ATableWithoutAnImageForTheChipIsPassedOver) {
 }
 
 TEST_F(Launch, NoImageAtAllSaysWhichThereAre) {
-  StubDevice turing = {75, 65536, 40};
-  stub().set_devices(&turing, 1);
+  use(kTuring);
   Status status = call(sm90_kernel(), 64, 256);
   EXPECT_EQ(status.to_string(), "unsupported: " + name_ +
                                     " cannot run on sm75: table sm90: the generic variant has no image that runs on "
@@ -205,8 +213,7 @@ TEST_F(Launch, ForcedVariantsServeEverythingThatTheirGuardsAllow) {
 }
 
 TEST_F(Launch, AForcedVariantThatCannotRunHereSaysWhy) {
-  StubDevice small = {120, 101376, 170};
-  stub().set_devices(&small, 1);
+  use(kBlackwellRtx);
   Kernel kernel = sm90_kernel();
   ASSERT_TRUE(force_variant("1").is_ok());
   EXPECT_EQ(call(kernel, 64, 8192).to_string(),
@@ -304,21 +311,20 @@ TEST_F(Launch, OneContextQueryAndOneLaunchPerCallAfterTheFirst) {
 }
 
 TEST_F(Launch, EachDeviceGetsItsOwnTableAndFunctions) {
-  const StubDevice two[] = {kH200, {120, 101376, 170}};
-  stub().set_devices(two, 2);
   Kernel kernel = sm90_kernel();
   CallInfo first, second;
   ASSERT_TRUE(call(kernel, 64, 8192, &first).is_ok());
   StubLaunch on_first = stub().last_launch();
-  EXPECT_EQ(call(kernel, 64, 8192, nullptr, DType::kF16, 1).to_string(),
+  device_ = kBlackwellRtx;
+  EXPECT_EQ(call(kernel, 64, 8192).to_string(),
             "invalid_argument: the tensors lie on cuda:1, the calling thread's context is of cuda:0");
-  stub().set_context(1);
-  ASSERT_TRUE(call(kernel, 64, 8192, &second, DType::kF16, 1).is_ok());
+  use(kBlackwellRtx);
+  ASSERT_TRUE(call(kernel, 64, 8192, &second).is_ok());
   EXPECT_EQ(first.variant->index, 1);
   EXPECT_EQ(second.variant->index, 2);
   EXPECT_NE(stub().last_launch().function, on_first.function);
-  EXPECT_EQ(call(kernel, 64, 256, nullptr, DType::kF16, 2).to_string(),
-            "no_device: device cuda:2 does not exist, the driver shows 2");
+  device_ = kNumChips;
+  EXPECT_EQ(call(kernel, 64, 256).to_string(), "no_device: device cuda:4 does not exist, the driver shows 4");
 }
 
 TEST_F(Launch, AThreadWithoutAContextGetsThePrimaryOne) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "heuristics/landmarks.h"
 #include "heuristics/random.h"
 #include "heuristics/subset.h"
 #include "heuristics/teacher.h"
@@ -84,18 +85,7 @@ GrowOptions FitProblem::grow_options(size_t num_shapes, const std::vector<int32_
   GrowOptions grow;
   grow.min_leaf_shapes = std::clamp(static_cast<int>(num_shapes / 6), 1, std::max(options.min_leaf_shapes, 1));
   for (const TreeFeature& feature : vocabulary.features) {
-    std::vector<int64_t> capacities;
-    const std::vector<ExprStep>& steps = feature.value.steps();
-    const bool is_slot = steps.size() == 1 && steps[0].op == ExprOp::kSlot;
-    for (int32_t config : kept) {
-      for (const Guard& guard : table.configs[config].variant.guards) {
-        if (is_slot && guard.kind == GuardKind::kAtMost && guard.slot == steps[0].operand) {
-          capacities.push_back(guard.value);
-        }
-      }
-    }
-    std::sort(capacities.begin(), capacities.end());
-    grow.preferred.push_back(std::move(capacities));
+    grow.preferred.push_back(landmarks(device, table, kept, feature));
   }
   return grow;
 }

@@ -26,8 +26,8 @@ struct FitProblem {
   Result<std::vector<PredictedShape>> predict_around(const std::vector<int>& train) const;
   /// The configs to keep for `train` and, where given, predictions of every config.
   std::vector<int32_t> choose_kept(const std::vector<int>& train, const std::vector<PredictedShape>& predicted) const;
-  /// Grows a tree over `kept` on measured shapes and, where given, predictions of `kept`. Thresholds prefer the
-  /// capacities of kept configs.
+  /// Grows a tree over `kept` on measured shapes and, where given, predictions of `kept`. Thresholds prefer
+  /// landmarks.
   GrownTree grow_on(const std::vector<int>& train, const std::vector<PredictedShape>& predicted,
                     const std::vector<int32_t>& kept) const;
 

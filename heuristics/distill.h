@@ -29,7 +29,7 @@ struct DistillOptions {
   int max_leaves = 24;
   int min_leaf_shapes = 3;          // measured shapes in a leaf, at least
   double worst_regret = 1.12;       // slowdown beyond which a shape is "badly served" and weighs extra
-  double variant_gain = 0.0015;     // a further variant must lower the mean log regret by this much
+  double variant_gain = 0.0005;     // a further variant must lower the mean log regret by this much
   double predicted_share = 0.35;    // total weight of predicted shapes, relative to the measured ones
   int predicted_per_measured = 3;   // how much denser the teacher's grid is
   int folds = 5;                    // of cross-validation over measured shapes

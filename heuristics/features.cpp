@@ -7,6 +7,7 @@
 #include <set>
 
 #include "heuristics/expr_text.h"
+#include "heuristics/landmarks.h"
 
 namespace kaon::heuristics {
 namespace {
@@ -154,23 +155,11 @@ TeacherFeatures::TeacherFeatures(const DeviceFacts& device, const Table& table)
   num_columns_ = static_cast<int>(probe.size());
 }
 
-int TeacherFeatures::resident_blocks(const VariantInfo& variant, const Resources& resources) const {
-  int64_t blocks = 32;
-  const int64_t threads = std::max<int64_t>(variant.plan.threads, 1);
-  if (device_.max_threads_per_sm > 0) blocks = std::min(blocks, device_.max_threads_per_sm / threads);
-  if (device_.registers_per_sm > 0 && resources.registers > 0) {
-    blocks = std::min<int64_t>(blocks, device_.registers_per_sm / (resources.registers * threads));
-  }
-  const int64_t shared = std::max<int64_t>(variant.plan.shared_bytes, variant.requirements.shared_bytes);
-  if (device_.shared_bytes_per_sm > 0 && shared > 0) blocks = std::min(blocks, device_.shared_bytes_per_sm / shared);
-  return static_cast<int>(std::max<int64_t>(blocks, 1));
-}
-
 void TeacherFeatures::append_plan(const VariantInfo& variant, const Resources& resources, const int64_t* slots,
                                   std::vector<float>* out) const {
   const double programs = static_cast<double>(std::max<int64_t>(variant.plan.programs.evaluate(slots), 0));
   const double threads = std::max<double>(variant.plan.threads, 1);
-  const double at_once = std::max(device_.sm_count, 1) * static_cast<double>(resident_blocks(variant, resources));
+  const double at_once = std::max(device_.sm_count, 1) * resident_blocks(device_, variant, resources);
   const double waves = programs / at_once;
   out->push_back(log2_ratio(programs, std::max(device_.sm_count, 1)));
   out->push_back(log2_ratio(waves, 1));

@@ -41,7 +41,6 @@ class TeacherFeatures {
  private:
   void append_plan(const VariantInfo& variant, const Resources& resources, const int64_t* slots,
                    std::vector<float>* out) const;
-  int resident_blocks(const VariantInfo& variant, const Resources& resources) const;
 
   const DeviceFacts& device_;
   const Table& table_;

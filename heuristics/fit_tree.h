@@ -12,7 +12,7 @@ namespace kaon::heuristics {
 struct GrowOptions {
   int max_depth = 7;
   int min_leaf_shapes = 3;  // measured shapes on each side of a split
-  /// Per feature, thresholds with a meaning of their own (capacities of guards): taken where they are as good.
+  /// Per feature, thresholds with a meaning of their own (landmarks.h): taken where they are as good.
   std::vector<std::vector<int64_t>> preferred;
 };
 

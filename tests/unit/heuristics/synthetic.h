@@ -63,7 +63,7 @@ inline int add_config(Table* table, const Config& config, std::vector<Guard> gua
   row.variant.plan.programs = ceil_div(Expr::slot(kSlotM), Expr(rows_per_block));
   row.variant.plan.threads = static_cast<uint32_t>(32 * config.get_int("num_warps", 4));
   row.variant.requirements.threads = row.variant.plan.threads;
-  row.resources.registers = 40;
+  row.resources.registers = 32;
   table->configs.push_back(std::move(row));
   return table->num_configs() - 1;
 }
@@ -110,22 +110,26 @@ inline Measurements wrap(Table table) {
   return m;
 }
 
-/// A sweep like that of a row kernel: many N at one M, a few large and small M, odd N, held-out shapes in between.
+inline void add_log_uniform(Table* table, int count, Role role, Random* random) {
+  for (int i = 0; i < count; ++i) {
+    const int64_t m = std::llround(std::exp2(random->uniform() * 15));
+    int64_t n = std::llround(std::exp2(7 + random->uniform() * 10));
+    if (i % 4 != 0) n = (n + 63) / 64 * 64;
+    add_shape(table, m, n, role);
+  }
+}
+
+/// A sweep like that of a row kernel: many N at one M, corners, odd N, seeded log-uniform samples; held-out shapes
+/// drawn like the last two.
 inline void add_row_sweep(Table* table, uint64_t seed = 3) {
   for (int i = 2; i < 100; i += 3) add_shape(table, 4096, 128 * i, Role::kTrain);
   for (int64_t m : {1, 16, 128, 1024, 32768}) {
-    for (int64_t n : {256, 1024, 4096, 12288, 32768, 131072}) add_shape(table, m, n, Role::kTrain);
+    for (int64_t n : {256, 1024, 4096, 16384, 32768, 131072}) add_shape(table, m, n, Role::kTrain);
   }
-  for (int64_t m : {128, 4096}) {
-    for (int64_t n : {127, 1000, 12543, 50257}) add_shape(table, m, n, Role::kMeasure);
-  }
+  for (int64_t n : {127, 509, 1001, 3001, 12543, 50257}) add_shape(table, 4096, n, Role::kMeasure);
   Random random(seed);
-  for (int i = 0; i < 40; ++i) {
-    const int64_t m = std::llround(std::exp2(random.uniform() * 15));
-    int64_t n = std::llround(std::exp2(7.5 + random.uniform() * 9));
-    if (i % 4 != 0) n = (n + 63) / 64 * 64;
-    add_shape(table, m, n, Role::kHeldOut);
-  }
+  add_log_uniform(table, 50, Role::kTrain, &random);
+  add_log_uniform(table, 40, Role::kHeldOut, &random);
   for (int i = 0; i < 20; ++i) {
     add_shape(table, 4096, 128 * static_cast<int64_t>(2 + random.below(98)), Role::kHeldOut);
   }
@@ -178,10 +182,13 @@ inline Table capacity_table(const SyntheticOptions& options = {}) {
   return table;
 }
 
-/// Rows per block and warps: time in whole waves over 132 multiprocessors.
+/// Rows per block and warps: time in whole waves over 132 multiprocessors, so the sweep is dense in M.
 inline Table wave_table(const SyntheticOptions& options = {}) {
   Table table;
   table.signature = row_signature();
+  for (int64_t n : {512, 4096, 16384}) {
+    for (int i = 0; i <= 45; ++i) add_shape(&table, std::llround(std::exp2(i / 3.0)), n, Role::kTrain);
+  }
   add_row_sweep(&table);
   for (int64_t rows : {1, 2, 4, 8, 16}) {
     for (int64_t warps : {1, 2, 4, 8}) {

@@ -73,8 +73,10 @@ Result<CompiledVariant> compile(const Kernel& logical, const Config& config, con
   if (target.is_host) {
     KAON_ASSIGN_OR_RETURN(variant.image, codegen::link_host_object(code.object, options));
   } else {
-    KAON_ASSIGN_OR_RETURN(codegen::Assembled assembled, codegen::assemble_ptx(variant.ptx, target, options));
+    KAON_ASSIGN_OR_RETURN(codegen::Assembled assembled,
+                          codegen::assemble_ptx(variant.ptx, variant.info.plan.threads, target, options));
     variant.image = std::move(assembled.image);
+    variant.ptx = std::move(assembled.ptx);
     assembled.resources.dynamic_shared_bytes = variant.resources.dynamic_shared_bytes;
     variant.resources = assembled.resources;
     variant.info.requirements.registers_per_thread = variant.resources.registers;

@@ -117,21 +117,50 @@ Result<Resources> parse_ptxas_report(const std::string& text) {
   return resources;
 }
 
-Result<Assembled> assemble_ptx(const std::string& ptx, const Target& target, const CompileOptions& options) {
+namespace {
+
+Result<Assembled> assemble_once(const std::string& path, const std::string& ptx, const Target& target, double timeout_s) {
+  KAON_ASSIGN_OR_RETURN(ScratchFolder folder, ScratchFolder::create());
+  const std::string input = folder.file("kernel.ptx");
+  const std::string output = folder.file("kernel.cubin");
+  KAON_RETURN_IF_ERROR(write_file(input, ptx));
+  KAON_ASSIGN_OR_RETURN(ChildResult child,
+                        run_child({path, "-v", "-O3", "-arch=" + target.ptxas_arch, input, "-o", output}, timeout_s));
+  if (child.exit_code != 0) return ptxas_failure(path, target, child);
+  Assembled assembled;
+  KAON_ASSIGN_OR_RETURN(assembled.resources, parse_ptxas_report(child.output));
+  KAON_ASSIGN_OR_RETURN(assembled.image, read_file(output));
+  assembled.ptx = ptx;
+  return assembled;
+}
+
+/// Blocks that would be resident if each thread gave up a fifth of its registers at most; 0: no more than already are.
+uint32_t better_residency(uint32_t registers, uint32_t threads, const Target& target) {
+  constexpr uint32_t kMaxBlocks = 16;  // beyond, registers are not what keeps loads from being in flight
+  const uint32_t resident = target.registers_per_sm / (registers * threads);
+  const uint32_t wanted = resident + 1;
+  const uint32_t available = target.registers_per_sm / (threads * wanted) / 8 * 8;
+  const bool fits = wanted * threads <= target.max_threads_per_sm && wanted <= kMaxBlocks;
+  return resident > 0 && fits && available * 5 >= registers * 4 ? wanted : 0;
+}
+
+}  // namespace
+
+Result<Assembled> assemble_ptx(const std::string& ptx, uint32_t threads, const Target& target, const CompileOptions& options) {
   std::string path = options.ptxas;
   if (path.empty()) {
     KAON_ASSIGN_OR_RETURN(path, find_ptxas());
   }
-  KAON_ASSIGN_OR_RETURN(ScratchFolder folder, ScratchFolder::create());
-  KAON_RETURN_IF_ERROR(write_file(folder.file("kernel.ptx"), ptx));
-  KAON_ASSIGN_OR_RETURN(ChildResult child,
-                        run_child({path, "-v", "-O3", "-arch=" + target.ptxas_arch, folder.file("kernel.ptx"), "-o", folder.file("kernel.cubin")},
-                                  options.child_timeout_s));
-  if (child.exit_code != 0) return ptxas_failure(path, target, child);
-  Assembled assembled;
-  KAON_ASSIGN_OR_RETURN(assembled.resources, parse_ptxas_report(child.output));
-  KAON_ASSIGN_OR_RETURN(assembled.image, read_file(folder.file("kernel.cubin")));
-  return assembled;
+  KAON_ASSIGN_OR_RETURN(Assembled first, assemble_once(path, ptx, target, options.child_timeout_s));
+  static const std::string kResidency = ".minnctapersm 1\n";
+  const size_t at = ptx.find(kResidency);
+  const uint32_t wanted = better_residency(first.resources.registers, threads, target);
+  if (at == std::string::npos || wanted == 0 || first.resources.spill_store_bytes > 0) return first;
+  std::string denser = ptx;
+  denser.replace(at, kResidency.size(), ".minnctapersm " + std::to_string(wanted) + "\n");
+  Result<Assembled> second = assemble_once(path, denser, target, options.child_timeout_s);
+  if (second && second->resources.spill_store_bytes == 0 && second->resources.stack_bytes == 0) return second;
+  return first;
 }
 
 namespace {

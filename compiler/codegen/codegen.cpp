@@ -63,7 +63,12 @@ void annotate_kernel(llvm::Module& module, llvm::Function& function, const Kerne
   annotate("kernel", 1);
   annotate("reqntidx", static_cast<uint32_t>(kernel.num_warps) * 32);
   const int64_t limit = kernel.config.get_int("maxnreg", 0);
-  if (limit > 0) annotate("maxnreg", static_cast<uint32_t>(limit));
+  if (limit > 0) {
+    annotate("maxnreg", static_cast<uint32_t>(limit));
+  } else {
+    // Without a word on residency ptxas rounds registers up to what the block size leaves: 128 where 96 would do.
+    annotate("minctasm", 1);
+  }
 }
 
 /// O3 without what guesses at loops: the config has decided how much a thread unrolls.

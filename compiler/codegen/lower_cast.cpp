@@ -100,7 +100,7 @@ llvm::Value* Lowering::f8_to_f32(llvm::Value* value, DType from) {
   return b_.CreateSelect(is_nan, llvm::ConstantFP::getNaN(b_.getFloatTy()), scaled);
 }
 
-/// Rounds to nearest even on the bits of |value|; past the largest finite value e5m2 gives infinity and e4m3 NaN.
+/// Rounds to nearest even on the bits of |value|, and clamps to the largest finite value as the GPU's own conversions do.
 llvm::Value* Lowering::f32_to_f8(llvm::Value* value, DType to) {
   const bool is_e4m3 = to == DType::kF8E4M3;
   const unsigned dropped = is_e4m3 ? 20 : 21;              // of f32's 23 fraction bits
@@ -121,10 +121,9 @@ llvm::Value* Lowering::f32_to_f8(llvm::Value* value, DType to) {
   llvm::Value* subnormal = b_.CreateSub(b_.CreateBitCast(sum, b_.getInt32Ty()), anchor_bits);
   llvm::Value* is_normal = b_.CreateICmpUGE(magnitude, b_.getInt32((bias_difference + 1) << 23));
   llvm::Value* result = b_.CreateSelect(is_normal, normal, subnormal);
-  const uint32_t overflow = is_e4m3 ? 0x7f : 0x7c;
-  const uint32_t largest = is_e4m3 ? 0x7e : 0x7b;
-  llvm::Value* too_large = b_.CreateAnd(is_normal, b_.CreateICmpUGT(normal, b_.getInt32(largest)));
-  result = b_.CreateSelect(too_large, b_.getInt32(overflow), result);
+  llvm::Constant* largest = b_.getInt32(is_e4m3 ? 0x7e : 0x7b);
+  llvm::Value* too_large = b_.CreateAnd(is_normal, b_.CreateICmpUGT(normal, largest));
+  result = b_.CreateSelect(too_large, largest, result);
   llvm::Value* is_nan = b_.CreateICmpUGT(magnitude, b_.getInt32(0x7f800000));
   result = b_.CreateSelect(is_nan, b_.getInt32(0x7f), result);
   return b_.CreateTrunc(b_.CreateOr(result, sign), b_.getInt8Ty());

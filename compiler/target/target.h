@@ -20,6 +20,7 @@ struct Target {
   uint32_t registers_per_sm = 65536;
   uint32_t max_registers_per_thread = 255;
   uint32_t max_threads = 1024; // per block
+  uint32_t max_threads_per_sm = 2048;
   bool has_cp_async = false;
   bool has_cluster = false;
 };

@@ -11,7 +11,7 @@ constexpr size_t kExhaustiveLimit = 20000;  // more configs than anyone would wa
 constexpr size_t kRandomTrials = 64;
 constexpr size_t kBatch = 16;
 
-/// Exhaustive and random search: a list of configs made up front, each tried on all shapes.
+/// Exhaustive and random search: a list of configs made up front, each tried on all shapes. Any other name: the seeds.
 class ListStrategy final : public Strategy {
  public:
   ListStrategy(Problem problem, const SearchOptions& options) : Strategy(std::move(problem), options) {
@@ -24,7 +24,7 @@ class ListStrategy final : public Strategy {
         if (known.insert(config).second) more.push_back(std::move(config));
       }
       if (trials > 0 && more.size() > trials) more.resize(trials);
-    } else {
+    } else if (options.strategy == "random") {
       Random random(options.seed);
       more = sample_configs(*problem_.space, trials > 0 ? trials : kRandomTrials, &random, &known);
     }

@@ -67,9 +67,12 @@ struct Store::Impl {
 };
 
 Status Store::Impl::set_up() {
-  Statement version(&db, "PRAGMA user_version");
-  KAON_ASSIGN_OR_RETURN(const bool has_row, version.step());
-  const int64_t found = has_row ? version.column_int(0) : 0;
+  int64_t found = 0;
+  {
+    Statement version(&db, "PRAGMA user_version");  // ends here: WAL cannot be set while a statement reads
+    KAON_ASSIGN_OR_RETURN(const bool has_row, version.step());
+    found = has_row ? version.column_int(0) : 0;
+  }
   if (found != 0 && found != kSchemaVersion) {
     return {Code::kCorrupt, fmt::format("the store {} has format {}, this program writes {}; move it away or set KAON_CACHE_DIR", path,
                                         found, kSchemaVersion)};

@@ -10,7 +10,8 @@ namespace {
 volatile std::sig_atomic_t g_signals = 0;
 
 void on_signal(int) {
-  if (++g_signals > 1) _exit(130);
+  if (g_signals > 0) _exit(130);
+  g_signals = 1;
 }
 
 constexpr const char* kInterrupted = "interrupted";

@@ -1,0 +1,61 @@
+#include "aot_runner/tune/files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+namespace kaon::runner {
+namespace {
+
+Status io_error(const char* doing, const std::string& path, int error, const char* mend) {
+  return {Code::kIo, fmt::format("cannot {} {}: errno {}: {}{}", doing, path, error, std::strerror(error), mend)};
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return io_error("read", path, errno, "");
+  std::string bytes;
+  char buffer[1 << 16];
+  ssize_t n = 0;
+  while ((n = ::read(fd, buffer, sizeof buffer)) != 0) {
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) break;
+    bytes.append(buffer, static_cast<size_t>(n));
+  }
+  const int error = errno;
+  ::close(fd);
+  if (n < 0) return io_error("read", path, error, "");
+  return bytes;
+}
+
+Status write_file(const std::string& path, const std::string& bytes) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code made;
+  if (!folder.empty()) std::filesystem::create_directories(folder, made);
+  if (made) return io_error("make the folder", folder.string(), made.value(), "");
+  const std::string temporary = fmt::format("{}.{}.tmp", path, ::getpid());
+  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (fd < 0) return io_error("write", path, errno, "; nothing was changed");
+  size_t written = 0;
+  int error = 0;
+  while (written < bytes.size() && error == 0) {
+    const ssize_t n = ::write(fd, bytes.data() + written, bytes.size() - written);
+    if (n < 0 && errno != EINTR) error = errno;
+    if (n > 0) written += static_cast<size_t>(n);
+  }
+  // A full disk may speak up only here.
+  if (error == 0 && ::fsync(fd) != 0 && errno != EINVAL && errno != EROFS) error = errno;
+  if (::close(fd) != 0 && error == 0) error = errno;
+  if (error == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
+  if (error == 0) return Status::ok();
+  ::unlink(temporary.c_str());
+  return io_error("write", path, error, "; the old file, if there was one, is unchanged");
+}
+
+}  // namespace kaon::runner

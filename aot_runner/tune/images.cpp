@@ -1,0 +1,111 @@
+#include "aot_runner/tune/images.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "aot_runner/tune/child.h"
+#include "aot_runner/tune/files.h"
+#include "compiler/target/target.h"
+
+namespace kaon::runner {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// fatbinary lies beside ptxas in every toolkit.
+std::string find_fatbinary(const std::string& ptxas) {
+  const std::string path = (fs::path(ptxas).parent_path() / "fatbinary").string();
+  return !ptxas.empty() && ::access(path.c_str(), X_OK) == 0 ? path : std::string();
+}
+
+/// The cubin as a compressed fat binary, or unchanged when the tool is missing or refuses.
+heuristics::VariantImage pack_cubin(const std::string& fatbinary, const compiler::Target& target, const std::string& cubin,
+                                    ImageTrust trust) {
+  heuristics::VariantImage plain{target.name, ImageKind::kCubin, trust, cubin};
+  if (fatbinary.empty()) return plain;
+  char pattern[] = "/tmp/kaon_fat_XXXXXX";
+  const char* folder = ::mkdtemp(pattern);
+  if (folder == nullptr) return plain;
+  const std::string in = fmt::format("{}/image.cubin", folder);
+  const std::string out = fmt::format("{}/image.fatbin", folder);
+  Child child;
+  const bool started = write_file(in, cubin).is_ok() &&
+                       child.start({fatbinary, "--compress-all", "--create=" + out,
+                                    fmt::format("--image3=kind=elf,sm={},file={}", target.sm, in), "-64"}).is_ok();
+  std::string how;
+  if (started) {
+    while (child.receive(60).is_ok()) {
+    }
+    how = child.reap();
+  }
+  Result<std::string> bytes = read_file(out);
+  std::error_code ignored;
+  fs::remove_all(folder, ignored);
+  if (how != "exit status 0" || !bytes.is_ok() || bytes->empty() || bytes->size() >= cubin.size()) return plain;
+  return {target.name, ImageKind::kFatbin, trust, std::move(bytes).value()};
+}
+
+heuristics::VariantImage pack_image(const std::string& fatbinary, const compiler::Target& target, const std::string& bytes,
+                                    ImageTrust trust) {
+  if (target.is_host) return {target.name, ImageKind::kHostElf, trust, bytes};
+  return pack_cubin(fatbinary, target, bytes, trust);
+}
+
+/// Compiles for a target that is not here, through the store like any other compile.
+Status add_cross_images(Session* session, const compiler::Target& target, const BoundKernel& binding,
+                        const std::vector<Config>& configs, const std::string& fatbinary,
+                        std::map<Config, std::vector<heuristics::VariantImage>>* out) {
+  CompileKey key = session->compile_key(binding);
+  key.target = target.name;
+  key.ptxas = target.is_host ? std::string() : session->ptxas_version;
+  KAON_ASSIGN_OR_RETURN(const int64_t context, session->store->context(compile_context(key)));
+  std::vector<Config> missing;
+  for (const Config& config : configs) {
+    KAON_ASSIGN_OR_RETURN(const auto known, session->store->find_variant(context, config));
+    if (!known.has_value()) missing.push_back(config);
+  }
+  CompilePool pool({binding.logical_ir, target.name, session->ptxas}, {.jobs = session->options.jobs});
+  KAON_RETURN_IF_ERROR(pool.compile(missing, [&](CompileOutcome outcome) {
+    return session->store->put_variant(context, outcome.variant, outcome.image);
+  }));
+  for (const Config& config : configs) {
+    KAON_ASSIGN_OR_RETURN(const auto known, session->store->find_variant(context, config));
+    if (!known.has_value() || known->code != Code::kOk) {
+      session->progress->line(fmt::format("{} {} has no image for {}: {}", binding.dtypes, config.to_text(), target.name,
+                                          known.has_value() ? known->message : "it was not compiled"));
+      continue;
+    }
+    KAON_ASSIGN_OR_RETURN(const std::string bytes, session->store->image(known->image_hash));
+    (*out)[config].push_back(pack_image(fatbinary, target, bytes, ImageTrust::kCrossCompiled));
+  }
+  return Status::ok();
+}
+
+}  // namespace
+
+Result<VariantImages> gather_variant_images(Session* session, const std::vector<std::vector<Config>>& kept) {
+  const std::string fatbinary = find_fatbinary(session->ptxas);
+  VariantImages images(session->bindings.size());
+  for (size_t b = 0; b < session->bindings.size(); ++b) {
+    const BoundKernel& binding = session->bindings[b];
+    KAON_ASSIGN_OR_RETURN(const int64_t context, session->store->context(compile_context(session->compile_key(binding))));
+    for (const Config& config : kept[b]) {
+      KAON_ASSIGN_OR_RETURN(const auto variant, session->store->find_variant(context, config));
+      if (!variant.has_value()) return Status(Code::kInternal, "a kept variant is not in the store: " + config.to_text());
+      KAON_ASSIGN_OR_RETURN(const std::string bytes, session->store->image(variant->image_hash));
+      images[b][config].push_back(pack_image(fatbinary, session->target, bytes, ImageTrust::kMeasured));
+    }
+    for (const std::string& name : session->options.targets) {
+      if (name == session->target.name) continue;
+      KAON_ASSIGN_OR_RETURN(const compiler::Target target, compiler::find_target(name));
+      KAON_RETURN_IF_ERROR(add_cross_images(session, target, binding, kept[b], fatbinary, &images[b]));
+    }
+  }
+  return images;
+}
+
+}  // namespace kaon::runner

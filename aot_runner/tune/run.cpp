@@ -1,0 +1,201 @@
+#include "aot_runner/tune/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "aot_runner/search/strategy.h"
+#include "aot_runner/tune/collect.h"
+#include "aot_runner/tune/images.h"
+
+namespace kaon::runner {
+namespace {
+
+/// One dtype binding on its way through the phases.
+struct BindingRun {
+  const BoundKernel* binding = nullptr;
+  std::unique_ptr<compiler::ConfigSpace> compiler_space;
+  SearchSpace space;
+  std::unique_ptr<CompilePool> pool;
+  std::unique_ptr<Sweep> sweep;
+  std::vector<Config> finalists;
+  Config default_config, generic_config;
+  double seconds = 0;
+};
+
+std::string binding_name(const Session& session, const BoundKernel& binding) {
+  return binding.dtypes.empty() ? session.kernel->name : session.kernel->name + " " + binding.dtypes;
+}
+
+Result<BindingRun> open_binding(Session* session, const BoundKernel& binding) {
+  BindingRun run;
+  run.binding = &binding;
+  run.compiler_space = std::make_unique<compiler::ConfigSpace>(binding.logical, session->target);
+  run.space = search_space(*run.compiler_space);
+  run.default_config = run.space.normalize(run.space.default_config);
+  run.generic_config = run.space.normalize(run.space.generic_config);
+  const bool may_make = !session->environment.assert_hit;
+  if (may_make && !session->options.only_stored) {
+    run.pool = std::make_unique<CompilePool>(CompileJob{binding.logical_ir, session->target.name, session->ptxas},
+                                             PoolOptions{.jobs = session->options.jobs});
+  }
+  SweepSetup setup;
+  setup.store = session->store.get();
+  KAON_ASSIGN_OR_RETURN(setup.compile_context, session->store->context(compile_context(session->compile_key(binding))));
+  KAON_ASSIGN_OR_RETURN(setup.measure_context, session->store->context(measure_context(session->measure_key(binding))));
+  if (session->environment.force) KAON_RETURN_IF_ERROR(session->store->forget_cells(setup.measure_context));
+  setup.signature = binding.logical.signature;
+  setup.scalar_bits = scalar_bits(setup.signature, session->spec.scalars);
+  setup.compiler = run.pool.get();
+  setup.profiler = may_make ? session->profiler.get() : nullptr;
+  setup.progress = session->progress.get();
+  run.sweep = std::make_unique<Sweep>(setup);
+  KAON_RETURN_IF_ERROR(run.sweep->load());
+  session->profiler->set_kernel({fmt::format("{}/{}", session->kernel->name, binding.dtypes), binding.logical_ir,
+                                 setup.signature.dims, session->spec.scalars});
+  return run;
+}
+
+SearchOptions search_options(const Session& session) {
+  SearchOptions options;
+  options.strategy = session.effort.trials < 0 ? "list" : session.options.search;
+  options.seed = session.options.seed;
+  options.trials = std::max(0, session.effort.trials);
+  options.budget_seconds = session.effort.budget_seconds / static_cast<double>(session.bindings.size());
+  options.final_configs = std::max(2, session.effort.final_configs);
+  options.overhead_shapes = session.overhead_shapes();
+  return options;
+}
+
+/// The strategy of a binding; with effort none, the seeds alone.
+Result<std::unique_ptr<Strategy>> open_strategy(const Session& session, const BindingRun& run) {
+  const Problem problem{&run.space, session.spec.train};
+  const SearchOptions options = search_options(session);
+  if (session.effort.trials < 0) return make_list_strategy(problem, options);
+  return make_strategy(problem, options);
+}
+
+Status compile_phase(Session* session, BindingRun* run) {
+  KAON_ASSIGN_OR_RETURN(std::unique_ptr<Strategy> strategy, open_strategy(*session, *run));
+  session->progress->phase(fmt::format("compile {}", binding_name(*session, *run->binding)));
+  std::vector<Config> configs;
+  // Nothing is told back, so a strategy that learns has only its first questions; one that does not has all of them.
+  const bool learns = session->options.search == "quick";
+  for (std::vector<Ask> batch = strategy->ask(); !batch.empty(); batch = strategy->ask()) {
+    for (const Ask& ask : batch) configs.push_back(ask.config);
+    if (learns) break;
+  }
+  KAON_RETURN_IF_ERROR(run->sweep->compile_all(configs));
+  session->progress->finish();
+  return Status::ok();
+}
+
+Status search_phase(Session* session, BindingRun* run) {
+  KAON_ASSIGN_OR_RETURN(std::unique_ptr<Strategy> strategy, open_strategy(*session, *run));
+  session->progress->phase(fmt::format("search {}: {} train shapes, {} configs in the space, {} search",
+                                       binding_name(*session, *run->binding), session->spec.train.size(),
+                                       run->compiler_space->size(), session->options.search));
+  KAON_RETURN_IF_ERROR(run->sweep->run_search(strategy.get(), session->spec.train));
+  session->progress->finish();
+  run->finalists = strategy->finalists();
+  run->seconds = strategy->seen().spent_seconds();
+  return Status::ok();
+}
+
+/// Every final config on every shape of a set, in one pass.
+Status matrix_phase(Session* session, BindingRun* run, const char* title, const std::vector<WeightedShape>& shapes, int pass) {
+  if (shapes.empty()) return Status::ok();
+  session->progress->phase(fmt::format("{} {}: {} configs on {} shapes", title, binding_name(*session, *run->binding),
+                                       run->finalists.size(), shapes.size()));
+  session->progress->batch("", static_cast<int>(run->finalists.size() * shapes.size()), 0);
+  KAON_RETURN_IF_ERROR(run->sweep->fill(run->finalists, shapes, pass));
+  session->progress->finish();
+  for (const Config& config : run->finalists) {
+    for (const WeightedShape& s : shapes) {
+      if (const StoredCell* cell = run->sweep->cell(config, s.shape, pass); cell != nullptr) run->seconds += cell->seconds;
+    }
+  }
+  return Status::ok();
+}
+
+Status measure_binding(Session* session, BindingRun* run, Phase until) {
+  if (until == Phase::kCompile) return compile_phase(session, run);
+  KAON_RETURN_IF_ERROR(search_phase(session, run));
+  KAON_RETURN_IF_ERROR(matrix_phase(session, run, "measure", session->spec.train, 0));
+  KAON_RETURN_IF_ERROR(matrix_phase(session, run, "measure", session->spec.measure, 0));
+  if (until == Phase::kMeasure) return Status::ok();
+  KAON_RETURN_IF_ERROR(matrix_phase(session, run, "evaluate, pass 1,", session->spec.held_out, 0));
+  return matrix_phase(session, run, "evaluate, pass 2,", session->spec.held_out, 1);
+}
+
+void add_counts(const SweepCounts& from, SweepCounts* to) {
+  to->compiled += from.compiled;
+  to->rejected += from.rejected;
+  to->reused_variants += from.reused_variants;
+  to->measured += from.measured;
+  to->failed += from.failed;
+  to->reused_cells += from.reused_cells;
+}
+
+/// Configs that the distiller kept, per binding.
+std::vector<std::vector<Config>> kept_configs(const heuristics::Measurements& measurements, const heuristics::TrainingSet& training) {
+  std::vector<std::vector<Config>> kept(measurements.tables.size());
+  for (size_t t = 0; t < training.tables.size(); ++t) {
+    for (int32_t c : training.tables[t].kept) {
+      kept[t].push_back(measurements.tables[t].configs[static_cast<size_t>(c)].variant.config);
+    }
+  }
+  return kept;
+}
+
+Status make_outputs(Session* session, Phase until, TuneResult* result) {
+  session->progress->phase("distill");
+  heuristics::DistillOptions options;
+  options.max_variants = session->options.max_variants;
+  KAON_ASSIGN_OR_RETURN(result->training, heuristics::make_training(result->measurements, options));
+  KAON_ASSIGN_OR_RETURN(const VariantImages images,
+                        gather_variant_images(session, kept_configs(result->measurements, result->training)));
+  KAON_ASSIGN_OR_RETURN(result->artifacts,
+                        make_artifacts(result->measurements, result->training,
+                                       [&](int table, const Config& config) -> Result<std::vector<heuristics::VariantImage>> {
+                                         return images[static_cast<size_t>(table)].at(config);
+                                       }));
+  const std::string base = session->options.out.empty() ? std::filesystem::path(session->options.tile).parent_path().string()
+                                                        : session->options.out;
+  result->folder = (base.empty() ? std::string(".") : base) + "/" + session->device.hardware;
+  if (until == Phase::kDistill) {
+    // Measurements and training table only: what `emit` needs, and what another machine may continue from.
+    std::erase_if(result->artifacts.files, [](const auto& file) { return file.first != "measurements.json" && file.first != "training.json"; });
+  } else {
+    session->progress->phase("emit");
+  }
+  KAON_ASSIGN_OR_RETURN(result->paths, write_artifacts(result->artifacts, result->folder));
+  return Status::ok();
+}
+
+}  // namespace
+
+Result<TuneResult> run_tune(Session* session, Phase until) {
+  TuneResult result;
+  std::vector<heuristics::Table> tables;
+  double seconds = 0;
+  for (const BoundKernel& binding : session->bindings) {
+    KAON_ASSIGN_OR_RETURN(BindingRun run, open_binding(session, binding));
+    KAON_RETURN_IF_ERROR(measure_binding(session, &run, until));
+    add_counts(run.sweep->counts(), &result.counts);
+    seconds += run.seconds;
+    if (until < Phase::kDistill) continue;
+    KAON_ASSIGN_OR_RETURN(heuristics::Table table, collect_table(*session, binding, *run.sweep, run.finalists,
+                                                                 run.default_config, run.generic_config));
+    tables.push_back(std::move(table));
+  }
+  if (until < Phase::kDistill) return result;
+  result.measurements = collect_measurements(*session, std::move(tables), seconds);
+  KAON_RETURN_IF_ERROR(heuristics::validate(result.measurements));
+  KAON_RETURN_IF_ERROR(make_outputs(session, until, &result));
+  KAON_RETURN_IF_ERROR(session->store->complete_run(session->run.key));
+  return result;
+}
+
+}  // namespace kaon::runner

@@ -1,0 +1,28 @@
+// A tuning run from its first phase to the one that was asked for.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "aot_runner/tune/artifacts.h"
+#include "aot_runner/tune/session.h"
+#include "aot_runner/tune/sweep.h"
+
+namespace kaon::runner {
+
+struct TuneResult {
+  heuristics::Measurements measurements;
+  heuristics::TrainingSet training;
+  Artifacts artifacts;
+  std::string folder;
+  std::vector<std::string> paths;
+  SweepCounts counts;
+};
+
+/// Runs the phases up to `until` on an open session. Resumes by itself: what the store holds is not made again. With
+/// kCompile nothing is measured and the whole candidate list of the search's first batch (all of it for exhaustive and
+/// random) is compiled into the store. After kMeasure and kEvaluate only `counts` is filled.
+Result<TuneResult> run_tune(Session* session, Phase until);
+
+}  // namespace kaon::runner

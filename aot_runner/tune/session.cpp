@@ -1,0 +1,199 @@
+#include "aot_runner/tune/session.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <ctime>
+#include <filesystem>
+
+#include "aot_runner/spec/record_file.h"
+#include "aot_runner/tune/files.h"
+#include "compiler/compile.h"
+
+namespace kaon::runner {
+namespace {
+
+/// Runs the user's program with KAON_RECORD set and returns what it recorded.
+Result<std::string> record_program(const std::vector<std::string>& argv) {
+  const std::string path = fmt::format("{}/kaon_record_{}.jsonl", std::filesystem::temp_directory_path().string(), ::getpid());
+  std::vector<char*> args;
+  for (const std::string& arg : argv) args.push_back(const_cast<char*>(arg.c_str()));
+  args.push_back(nullptr);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::setenv("KAON_RECORD", path.c_str(), 1);
+    ::execvp(args[0], args.data());
+    ::_exit(127);
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    return Status(Code::kInvalidArgument, fmt::format("{} ended with {} {}; its shapes were not used", argv[0],
+                                                      WIFEXITED(status) ? "exit status" : "signal",
+                                                      WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status)));
+  }
+  Result<std::string> text = read_file(path);
+  ::unlink(path.c_str());
+  if (!text.is_ok()) {
+    return Status(Code::kNotFound, fmt::format("{} recorded nothing: it must call Kaon's kernels with recording enabled (KAON_RECORD)", argv[0]));
+  }
+  return text;
+}
+
+Result<ShapesSpec> read_spec(const Session& session, const std::string& text, const std::string& name,
+                             const std::vector<std::string>& dims) {
+  if (!session.options.program.empty() || looks_like_recording(text)) {
+    KAON_ASSIGN_OR_RETURN(const RecordedShapes recorded, parse_recording(text, name, session.kernel->name, dims));
+    return spec_from_recording(recorded, dims);
+  }
+  return parse_shapes(text, name, dims);
+}
+
+Status connect_device(Session* session) {
+  KAON_ASSIGN_OR_RETURN(const std::string worker, find_beside("aot_measure"));
+  const std::string asked = session->options.device;
+  const auto connect = [&](const std::string& device) -> Status {
+    ProfilerOptions options;
+    options.command = {worker, "--device", device};
+    options.measure = session->measure_options;
+    session->profiler = std::make_unique<DeviceProfiler>(options, session->store.get());
+    KAON_ASSIGN_OR_RETURN(session->device, session->profiler->connect());
+    return Status::ok();
+  };
+  if (asked != "auto") {
+    const Status status = connect(asked);
+    if (status.code() == Code::kNoDevice) {
+      return {status.code(), fmt::format("--device {}: {}; name another device, or use --device host, which needs no GPU", asked, status.message())};
+    }
+    return status;
+  }
+  const Status gpu = connect("cuda:0");
+  if (gpu.code() != Code::kNoDevice) return gpu;
+  session->progress->line(fmt::format("no GPU is usable ({}): tuning on host", gpu.message()));
+  return connect("host");
+}
+
+Status find_tools(Session* session) {
+  KAON_ASSIGN_OR_RETURN(session->target, compiler::find_target(session->device.target));
+  bool needs_ptxas = !session->target.is_host;
+  for (const std::string& name : session->options.targets) {
+    KAON_ASSIGN_OR_RETURN(const compiler::Target target, compiler::find_target(name));
+    needs_ptxas = needs_ptxas || !target.is_host;
+  }
+  if (!needs_ptxas) return Status::ok();
+  Result<std::string> path = compiler::find_ptxas();
+  // Measuring what another machine compiled needs no assembler.
+  if (!path.is_ok() && session->options.only_stored) return Status::ok();
+  if (!path.is_ok()) return path.status();
+  session->ptxas = *path;
+  KAON_ASSIGN_OR_RETURN(session->ptxas_version, compiler::ptxas_version(session->ptxas));
+  return Status::ok();
+}
+
+/// The device's ceiling and noise, measured once per device and kept with the store.
+Status calibrate(Session* session) {
+  KAON_ASSIGN_OR_RETURN(const int64_t context, session->store->context(device_context(session->device)));
+  KAON_ASSIGN_OR_RETURN(const std::optional<std::string> known, session->store->find_fact(context, "calibration"));
+  if (known.has_value()) {
+    KAON_ASSIGN_OR_RETURN(const Event event, decode_event(*known));
+    session->calibration = event.calibration;
+    return Status::ok();
+  }
+  session->progress->phase(fmt::format("calibrate {}", session->device.name));
+  Event event;
+  event.kind = EventKind::kCalibrated;
+  KAON_ASSIGN_OR_RETURN(event.calibration, session->profiler->calibrate());
+  session->calibration = event.calibration;
+  return session->store->put_fact(context, "calibration", encode(event));
+}
+
+std::string run_key(const Session& session) {
+  const TuneOptions& o = session.options;
+  std::vector<std::string> bindings;
+  for (const BoundKernel& binding : session.bindings) bindings.push_back(measure_context(session.measure_key(binding)));
+  return short_hash(fmt::format("{}|{}|{} {} {} {} {} {}", fmt::join(bindings, "|"), spec_to_json(session.spec), o.search,
+                                session.effort.trials, session.effort.budget_seconds, session.effort.final_configs,
+                                o.max_variants, o.seed));
+}
+
+}  // namespace
+
+CompileKey Session::compile_key(const BoundKernel& binding) const {
+  CompileKey key;
+  key.kernel = kernel->name;
+  key.dtypes = binding.dtypes;
+  key.constants = spec.constants;
+  key.source_hash = source->source_hash();
+  key.target = target.name;
+  key.compiler = compiler::compiler_version();
+  key.llvm = compiler::llvm_version();
+  key.ptxas = target.is_host ? std::string() : ptxas_version;
+  return key;
+}
+
+MeasureKey Session::measure_key(const BoundKernel& binding) const {
+  return {compile_key(binding), device, measure_options, spec.scalars};
+}
+
+double Session::overhead_shapes() const { return static_cast<double>(spec.measure.size() + 2 * spec.held_out.size()); }
+
+Status open_kernel(Session* session) {
+  KAON_ASSIGN_OR_RETURN(session->source, KernelSource::open(session->options.tile));
+  std::string text, name;
+  if (!session->options.program.empty()) {
+    name = session->options.program[0];
+    KAON_ASSIGN_OR_RETURN(text, record_program(session->options.program));
+  } else {
+    name = session->options.shapes;
+    KAON_ASSIGN_OR_RETURN(text, read_file(name));
+  }
+  std::string kernel = session->options.kernel;
+  if (kernel.empty() && session->options.program.empty() && !looks_like_recording(text)) {
+    KAON_ASSIGN_OR_RETURN(kernel, peek_kernel(text, name));
+  }
+  KAON_ASSIGN_OR_RETURN(session->kernel, session->source->find(kernel));
+  KAON_ASSIGN_OR_RETURN(const std::vector<BoundKernel> any, session->source->bind(*session->kernel, {}, {}));
+  KAON_ASSIGN_OR_RETURN(session->spec, read_spec(*session, text, name, any.front().logical.signature.dims));
+  if (!session->spec.kernel.empty() && session->spec.kernel != session->kernel->name) {
+    return {Code::kInvalidArgument, fmt::format("{} is for kernel {}, but {} was asked for", name, session->spec.kernel, session->kernel->name)};
+  }
+  const std::vector<std::string>& dtypes = session->options.dtypes.empty() ? session->spec.dtypes : session->options.dtypes;
+  KAON_ASSIGN_OR_RETURN(session->bindings, session->source->bind(*session->kernel, dtypes, session->spec.constants));
+  for (const auto& [scalar, value] : session->spec.scalars) {
+    if (session->bindings.front().logical.signature.find_scalar(scalar) < 0) {
+      return {Code::kInvalidArgument, fmt::format("{}: scalars.{}: kernel {} has no scalar of that name", name, scalar, session->kernel->name)};
+    }
+  }
+  return Status::ok();
+}
+
+Status open_machine(Session* session) {
+  KAON_ASSIGN_OR_RETURN(session->environment, read_environment());
+  KAON_ASSIGN_OR_RETURN(session->effort, resolve_effort(session->options, session->environment));
+  session->measure_options.max_seconds = session->effort.effort == Effort::kFull ? 0.5 : 0.25;
+  session->measure_options.seed = session->options.seed;
+  const std::string folder = session->environment.skip_cache ? std::string() : session->environment.cache_folder;
+  KAON_ASSIGN_OR_RETURN(session->store, Store::open(folder));
+  KAON_RETURN_IF_ERROR(connect_device(session));
+  KAON_RETURN_IF_ERROR(find_tools(session));
+  KAON_RETURN_IF_ERROR(calibrate(session));
+  const std::string date = session->options.date.empty() ? today() : session->options.date;
+  KAON_ASSIGN_OR_RETURN(session->run, session->store->begin_run(run_key(*session), date));
+  if (!session->options.date.empty()) session->run.date = session->options.date;
+  return Status::ok();
+}
+
+std::string short_hash(const std::string& text) { return content_hash(text).substr(0, 16); }
+
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  ::gmtime_r(&now, &utc);
+  return fmt::format("{:04}-{:02}-{:02}", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday);
+}
+
+}  // namespace kaon::runner

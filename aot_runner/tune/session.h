@@ -1,0 +1,55 @@
+// Everything a run stands on, opened and checked before any work: kernel, shapes, device, tools, store.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "aot_runner/compile/pool.h"
+#include "aot_runner/report/progress.h"
+#include "aot_runner/spec/shapes_file.h"
+#include "aot_runner/store/keys.h"
+#include "aot_runner/store/store.h"
+#include "aot_runner/tune/device_profiler.h"
+#include "aot_runner/tune/kernel_source.h"
+#include "aot_runner/tune/options.h"
+#include "compiler/target/target.h"
+
+namespace kaon::runner {
+
+struct Session {
+  TuneOptions options;
+  Environment environment;
+  EffortNumbers effort;
+  std::unique_ptr<KernelSource> source;
+  const compiler::KernelInfo* kernel = nullptr;
+  ShapesSpec spec;
+  std::vector<BoundKernel> bindings;
+  std::unique_ptr<Store> store;
+  std::unique_ptr<DeviceProfiler> profiler;
+  DeviceFacts device;
+  compiler::Target target;
+  std::string ptxas;                 // path, empty for host
+  std::string ptxas_version;
+  Calibration calibration;
+  MeasureOptions measure_options;
+  StoredRun run;
+  std::unique_ptr<Progress> progress;
+
+  CompileKey compile_key(const BoundKernel& binding) const;
+  MeasureKey measure_key(const BoundKernel& binding) const;
+  /// Total shapes that a final config is measured on beside the train set.
+  double overhead_shapes() const;
+};
+
+/// Reads kernel and shapes; needs no device. `program` is run under KAON_RECORD when there is one.
+Status open_kernel(Session* session);
+/// Device, tools, store and run record. kNoDevice, kUnsupported, kIo with the mend.
+Status open_machine(Session* session);
+
+/// Sixteen hex digits of a text, for keys.
+std::string short_hash(const std::string& text);
+/// "2026-12-01", of now.
+std::string today();
+
+}  // namespace kaon::runner

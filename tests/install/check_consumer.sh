@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Installs the built package into a fresh folder, builds the consumer against nothing else, and compares what it prints.
+# Usage: check_consumer.sh SOURCE_DIR BUILD_DIR STUB_DRIVER
+set -euo pipefail
+source_dir=$1 build_dir=$2 stub=$3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+pack=$source_dir/tests/unit/runtime/fixtures/scale_rows_sm90.kpack
+
+cmake --install "$build_dir" --prefix "$work/prefix" >"$work/log" || { cat "$work/log"; exit 1; }
+grep -rn "$source_dir" "$work/prefix" --include='*.cmake' --include='*.h' && { echo "the package names the source folder"; exit 1; }
+{ cmake -S "$source_dir/tests/install/consumer" -B "$work/build" -DCMAKE_PREFIX_PATH="$work/prefix" \
+    -DKAON_TEST_PACK="$pack" -DCMAKE_BUILD_TYPE=Release && cmake --build "$work/build" -j2; } >"$work/log" 2>&1 ||
+  { cat "$work/log"; exit 1; }
+
+check() {
+  local expected=$1 got
+  shift
+  got=$("$@") || { echo "$* failed: $got"; exit 1; }
+  [ "$got" = "$expected" ] || { printf 'expected: %s\ngot:      %s\n' "$expected" "$got"; exit 1; }
+}
+export KAON_CUDA_DRIVER=$stub
+check "scale_rows: tuned table sm90, block.m=4" "$work/build/consumer_cpp"
+check "tuned table sm90, block.m=4, 16 blocks
+scale_rows: no table for dtypes (f16, f32, f16), compiled for f16, f32" "$work/build/consumer_c" "$pack"
+
+# The package needs nothing that a serving machine lacks.
+ldd "$work/build/consumer_cpp" "$work/build/consumer_c" | grep -iE 'llvm|cuda|boost|gtest' && { echo "unexpected library"; exit 1; }
+export KAON_CUDA_DRIVER=/nonexistent/libcuda.so.1
+got=$("$work/build/consumer_cpp") && { echo "expected a failure without a driver, got: $got"; exit 1; }
+case $got in no_device:*) ;; *) echo "expected a no_device status, got: $got"; exit 1 ;; esac
+echo "consumer: ok"

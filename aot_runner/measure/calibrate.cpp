@@ -23,8 +23,9 @@ Result<Calibration> calibrate(Device& device) {
   Calibration calibration;
   KAON_ASSIGN_OR_RETURN(calibration.empty_us, measure_empty(device));
   const bool is_host = device.facts().hardware == "host";
-  const std::vector<int64_t> sizes = is_host ? std::vector<int64_t>{1 << 20, 1 << 23, 1 << 25}
-                                             : std::vector<int64_t>{1 << 20, 1 << 22, 1 << 24, 1 << 26, 1 << 28, 1 << 30};
+  const std::vector<int64_t> sizes = is_host
+                                         ? std::vector<int64_t>{1 << 20, 1 << 23, 1 << 25}
+                                         : std::vector<int64_t>{1 << 20, 1 << 22, 1 << 24, 1 << 26, 1 << 28, 1 << 30};
   constexpr int kRepeats = 3;
   MeasureOptions options;
   options.max_seconds = 0.3;
@@ -34,7 +35,8 @@ Result<Calibration> calibrate(Device& device) {
     KAON_ASSIGN_OR_RETURN(std::unique_ptr<Replay> other, device.make_copy_replay(bytes));
     std::vector<double> medians;
     for (int i = 0; i < kRepeats; ++i) {
-      KAON_ASSIGN_OR_RETURN(const RoundsResult r, time_in_rounds(device, {{one.get(), false}, {other.get(), false}}, options));
+      KAON_ASSIGN_OR_RETURN(const RoundsResult r,
+                            time_in_rounds(device, {{one.get(), false}, {other.get(), false}}, options));
       const double a = r.timings[0].median_us, b = r.timings[1].median_us;
       differences.push_back(std::fabs(a - b) / std::min(a, b));
       medians.push_back(std::min(a, b));

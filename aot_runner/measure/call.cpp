@@ -52,7 +52,8 @@ Status Call::set_dims_and_scalars(const Signature& signature, const ShapeSpec& s
     const int scalar = signature.find_scalar(name);
     if (scalar < 0) return bad(signature, "has no scalar named " + name);
     const DType dtype = signature.scalars[static_cast<size_t>(scalar)].dtype;
-    if (!dtype_is_float(dtype) && value != std::floor(value)) return bad(signature, "scalar " + name + " is no integer");
+    if (!dtype_is_float(dtype) && value != std::floor(value))
+      return bad(signature, "scalar " + name + " is no integer");
     slots_[static_cast<size_t>(signature.scalar_slot(scalar))] = scalar_bits(value, dtype);
   }
   for (const ScalarParam& scalar : signature.scalars) {
@@ -90,7 +91,8 @@ Status Call::place(const Signature& signature, const ShapeSpec& shape) {
     if (shape.in_place && !param.aliases.empty()) t.alias = signature.find_tensor(param.aliases);
     if (t.alias >= 0) {
       const PlacedTensor& input = tensors_[static_cast<size_t>(t.alias)];
-      if (input.sizes != t.sizes || input.dtype != t.dtype) return bad(signature, param.name + " cannot be in place: it differs from " + param.aliases);
+      if (input.sizes != t.sizes || input.dtype != t.dtype)
+        return bad(signature, param.name + " cannot be in place: it differs from " + param.aliases);
       tensors_.push_back(t);
       continue;
     }
@@ -103,7 +105,8 @@ Status Call::place(const Signature& signature, const ShapeSpec& shape) {
   }
   for (size_t i = 0; i < tensors_.size(); ++i) {
     if (tensors_[i].is_output) trusted_[i] = reserve(tensors_[i].data.bytes());
-    if (tensors_[i].alias >= 0) tensors_[static_cast<size_t>(tensors_[i].alias)].pristine = reserve(tensors_[i].data.bytes());
+    if (tensors_[i].alias >= 0)
+      tensors_[static_cast<size_t>(tensors_[i].alias)].pristine = reserve(tensors_[i].data.bytes());
   }
   if (end > slab_bytes_) {
     if (slab_ != 0) device_.free(std::exchange(slab_, 0));
@@ -127,7 +130,8 @@ Status Call::place(const Signature& signature, const ShapeSpec& shape) {
 Status Call::fill(const Signature& signature, const MeasureOptions& options) {
   for (const auto& [name, recipe] : options.recipes) {
     const int tensor = signature.find_tensor(name);
-    if (tensor < 0 || tensors_[static_cast<size_t>(tensor)].is_output) return bad(signature, "a recipe names " + name + ", which is no input");
+    if (tensor < 0 || tensors_[static_cast<size_t>(tensor)].is_output)
+      return bad(signature, "a recipe names " + name + ", which is no input");
   }
   for (size_t i = 0; i < tensors_.size(); ++i) {
     const PlacedTensor& t = tensors_[i];

@@ -122,9 +122,9 @@ Status Checker::check_zones(CheckOutcome* outcome) {
       if (found.count == 0) continue;
       const bool before = zone.address < t.data.address;
       const int64_t distance = before ? zone.count - found.first : found.first;
-      fail(outcome, Failure::kRedZone, "wrote " + std::to_string(distance) + " bytes " +
-                                           (before ? "before the start of " : "past the end of ") + name(i) + " (" +
-                                           std::to_string(found.count) + " bytes of its red zone changed)");
+      fail(outcome, Failure::kRedZone,
+           "wrote " + std::to_string(distance) + " bytes " + (before ? "before the start of " : "past the end of ") +
+               name(i) + " (" + std::to_string(found.count) + " bytes of its red zone changed)");
       return call_.refill(kernel_.signature, options_);
     }
   }
@@ -178,9 +178,10 @@ Status Checker::check_written(const Launch& launch, CheckOutcome* outcome) {
     if (found.count == 0) continue;
     int64_t index = -1;
     KAON_ASSIGN_OR_RETURN(const bool unwritten, is_left_unwritten(launch, i, &index, outcome));
-    if (unwritten) fail(outcome, Failure::kNotWritten, "left " + place(i, index) + " unwritten, as about " +
-                                                           std::to_string(found.count) + " of " +
-                                                           std::to_string(t.data.count) + " elements");
+    if (unwritten)
+      fail(outcome, Failure::kNotWritten,
+           "left " + place(i, index) + " unwritten, as about " + std::to_string(found.count) + " of " +
+               std::to_string(t.data.count) + " elements");
     if (outcome->failure != Failure::kNone) return Status::ok();
   }
   return Status::ok();
@@ -202,7 +203,8 @@ Status Checker::check_oracle(CheckOutcome* outcome) {
   outcome->compared = judgement.compared;
   outcome->worst_ratio = judgement.worst_ratio;
   if (judgement.passed()) return Status::ok();
-  std::string message = std::to_string(judgement.wrong) + " of " + std::to_string(judgement.compared) + " compared elements are wrong";
+  std::string message =
+      std::to_string(judgement.wrong) + " of " + std::to_string(judgement.compared) + " compared elements are wrong";
   if (!judgement.examples.empty()) {
     const compiler::Mismatch& m = judgement.examples.front();
     message = place(static_cast<size_t>(m.tensor), m.offset) + " is " + number(m.got) + ", expected " +
@@ -229,7 +231,8 @@ Status Checker::check_trusted(CheckOutcome* outcome) {
       if (std::isfinite(e.bound)) bound = std::max(bound, e.bound);
     }
     const double ulp = dtype_is_float(t.dtype) ? std::ldexp(1.0, 1 - dtype_row(t.dtype).significand_bits) : 0;
-    KAON_ASSIGN_OR_RETURN(const Found found, device_.compare(t.data.address, trusted, t.data.count, t.dtype, 4 * bound, 2 * ulp));
+    KAON_ASSIGN_OR_RETURN(const Found found,
+                          device_.compare(t.data.address, trusted, t.data.count, t.dtype, 4 * bound, 2 * ulp));
     if (found.count == 0) continue;
     uint8_t got[8], want[8];
     const int64_t at = found.first * t.data.element_bytes;

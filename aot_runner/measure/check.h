@@ -13,17 +13,17 @@
 
 namespace kaon::runner {
 
-/// Checks any number of variants on one call. The oracle runs once, for the first of them; the first variant that passes
-/// becomes the one whose whole output the others are compared with, where the oracle interpreted only a sample.
+/// Checks any number of variants on one call. The oracle runs once, for the first of them; the first variant that
+/// passes becomes the one whose whole output the others are compared with, where the oracle interpreted only a sample.
 class Checker {
  public:
   /// All must outlive the checker; `call` must be made.
   Checker(Device& device, const compiler::Kernel& kernel, Call& call, const MeasureOptions& options)
       : device_(device), kernel_(kernel), call_(call), options_(options) {}
 
-  /// Runs `launch` on poisoned outputs and looks at everything around it. Inputs, red zones and (for in-place calls) the
-  /// inputs' contents are restored where the variant damaged them. An error is one of the device or the oracle, not of
-  /// the variant.
+  /// Runs `launch` on poisoned outputs and looks at everything around it. Inputs, red zones and (for in-place calls)
+  /// the inputs' contents are restored where the variant damaged them. An error is one of the device or the oracle, not
+  /// of the variant.
   Result<CheckOutcome> check(const Launch& launch);
 
  private:

@@ -131,7 +131,8 @@ Result<int64_t> CudaDevice::allocate(int64_t bytes) {
 
 Status CudaDevice::set_bytes(int64_t address, int64_t bytes, uint8_t value) {
   if (bytes == 0) return Status::ok();
-  KAON_CUDA_RETURN_IF_ERROR(driver_, memset_d8_async, pointer(address), value, static_cast<size_t>(bytes), stream_.get());
+  KAON_CUDA_RETURN_IF_ERROR(driver_, memset_d8_async, pointer(address), value, static_cast<size_t>(bytes),
+                            stream_.get());
   return Status::ok();
 }
 
@@ -220,7 +221,8 @@ Status CudaDevice::enqueue_kernel(const Launch& launch) {
   cuda::CuLaunchAttribute attribute = {};
   attribute.id = cuda::kLaunchClusterDimension;
   attribute.value.cluster = {launch.cluster, 1, 1};
-  const cuda::CuLaunchConfig config = {blocks, 1, 1, launch.threads, 1, 1, launch.shared_bytes, stream_.get(), &attribute, 1};
+  const cuda::CuLaunchConfig config = {blocks,        1,          1, launch.threads, 1, 1, launch.shared_bytes,
+                                       stream_.get(), &attribute, 1};
   KAON_CUDA_RETURN_IF_ERROR(driver_, launch_kernel_ex, &config, kernel.function, nullptr, extra);
   return Status::ok();
 }
@@ -300,7 +302,8 @@ Status CudaDevice::time(const std::vector<Replay*>& round, std::vector<double>* 
   us->clear();
   for (size_t i = 0; i < round.size(); ++i) {
     float milliseconds = 0;
-    KAON_CUDA_RETURN_IF_ERROR(driver_, event_elapsed_time, &milliseconds, events_[i].first.get(), events_[i].second.get());
+    KAON_CUDA_RETURN_IF_ERROR(driver_, event_elapsed_time, &milliseconds, events_[i].first.get(),
+                              events_[i].second.get());
     us->push_back(double{milliseconds} * 1e3);
   }
   return Status::ok();

@@ -49,12 +49,12 @@ struct Step {
 struct Launch {
   const LoadedKernel* kernel = nullptr;
   std::vector<Step> steps;
-  uint64_t programs = 0;        // 0: the kernel is not launched
+  uint64_t programs = 0;  // 0: the kernel is not launched
   uint32_t threads = 0;
   uint32_t shared_bytes = 0;
   uint32_t cluster = 1;
   std::vector<int64_t> slots;
-  struct Restore {              // before each timed run, outside the timed part
+  struct Restore {  // before each timed run, outside the timed part
     int64_t destination = 0, source = 0, bytes = 0;
   };
   std::vector<Restore> restores;

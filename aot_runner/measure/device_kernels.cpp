@@ -61,7 +61,8 @@ Result<DeviceKernels> DeviceKernels::load(const cuda::Driver& driver, cuda::CuSt
 Status DeviceKernels::launch(cuda::CuFunction function, unsigned blocks, const void* parameters, size_t bytes) const {
   void* extra[] = {cuda::launch_param_buffer_pointer(), const_cast<void*>(parameters), cuda::launch_param_buffer_size(),
                    &bytes, cuda::launch_param_end()};
-  KAON_CUDA_RETURN_IF_ERROR(*driver_, launch_kernel, function, blocks, 1, 1, kThreads, 1, 1, 0, stream_, nullptr, extra);
+  KAON_CUDA_RETURN_IF_ERROR(*driver_, launch_kernel, function, blocks, 1, 1, kThreads, 1, 1, 0, stream_, nullptr,
+                            extra);
   return Status::ok();
 }
 

@@ -66,7 +66,8 @@ Status validate(const Signature& signature, const VariantInfo& info) {
   for (const Guard& guard : info.guards) {
     const int limit = guard.kind == GuardKind::kSpanAtMost ? signature.num_tensors() : signature.num_slots();
     if (guard.slot >= limit || guard.other >= signature.num_slots()) {
-      return refuse("a guard reads slot " + std::to_string(std::max(guard.slot, guard.other)) + " of " + std::to_string(limit));
+      return refuse("a guard reads slot " + std::to_string(std::max(guard.slot, guard.other)) + " of " +
+                    std::to_string(limit));
     }
     const bool divides = guard.kind == GuardKind::kDivisible || guard.kind == GuardKind::kCongruent;
     if (divides && guard.value < 1) return refuse("a guard divides by " + std::to_string(guard.value));
@@ -75,7 +76,8 @@ Status validate(const Signature& signature, const VariantInfo& info) {
   for (const LaunchStep& step : info.plan.steps) {
     kernels += step.kind == StepKind::kKernel;
     if (step.kind == StepKind::kZero && step.tensor >= signature.num_tensors()) {
-      return refuse("a step clears tensor " + std::to_string(step.tensor) + " of " + std::to_string(signature.num_tensors()));
+      return refuse("a step clears tensor " + std::to_string(step.tensor) + " of " +
+                    std::to_string(signature.num_tensors()));
     }
   }
   if (kernels != 1) return refuse("its plan has " + std::to_string(kernels) + " kernel steps, expected 1");

@@ -117,7 +117,8 @@ class HostDevice final : public Device {
                         double relative) override {
     Found found;
     for (int64_t i = 0; i < count; ++i) {
-      if (close(load_element(pointer(got), i, dtype), load_element(pointer(want), i, dtype), absolute, relative)) continue;
+      if (close(load_element(pointer(got), i, dtype), load_element(pointer(want), i, dtype), absolute, relative))
+        continue;
       if (found.count++ == 0) found.first = i;
     }
     return found;
@@ -147,7 +148,8 @@ class HostDevice final : public Device {
     for (Replay* replay : round) {
       auto* launch = dynamic_cast<LaunchReplay*>(replay);
       if (launch != nullptr) {
-        for (const Launch::Restore& r : launch->launch.restores) KAON_RETURN_IF_ERROR(copy(r.destination, r.source, r.bytes));
+        for (const Launch::Restore& r : launch->launch.restores)
+          KAON_RETURN_IF_ERROR(copy(r.destination, r.source, r.bytes));
       }
       const auto start = std::chrono::steady_clock::now();
       if (launch != nullptr) KAON_RETURN_IF_ERROR(run(launch->launch, /*checked=*/false, 0));

@@ -10,7 +10,8 @@ namespace {
 
 constexpr const char* kAbout =
     "Measures compiled variants of kernels on one device: checks each against the oracle, then times them interleaved\n"
-    "with a cold cache. Reads one JSON request a line from standard input and writes one JSON event a line to standard\n"
+    "with a cold cache. Reads one JSON request a line from standard input and writes one JSON event a line to "
+    "standard\n"
     "output; aot_measure may die (a faulting kernel takes it along) without harm to its parent.";
 
 constexpr const char* kFooter = R"(

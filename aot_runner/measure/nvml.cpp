@@ -35,7 +35,8 @@ std::string Nvml::driver_version() const {
 
 int Nvml::clock_mhz() const {
   unsigned mhz = 0;
-  return device_ != nullptr && call(library_, "nvmlDeviceGetClockInfo", device_, kSmClock, &mhz) ? static_cast<int>(mhz) : 0;
+  return device_ != nullptr && call(library_, "nvmlDeviceGetClockInfo", device_, kSmClock, &mhz) ? static_cast<int>(mhz)
+                                                                                                 : 0;
 }
 
 bool Nvml::is_throttled() const {

@@ -82,7 +82,8 @@ void fields(Wire& w, KernelRequest& v) {
 
 template <typename Wire>
 void fields(Wire& w, ExprStep& v) {
-  static constexpr const char* kNames[] = {"const", "slot", "+", "-", "*", "floor_div", "ceil_div", "mod", "min", "max"};
+  static constexpr const char* kNames[] = {"const",     "slot",     "+",   "-",   "*",
+                                           "floor_div", "ceil_div", "mod", "min", "max"};
   w.choice("op", v.op, kNames);
   w.optional("operand", v.operand);
 }
@@ -227,12 +228,8 @@ void fields(Wire& w, Event& v) {
       w.field("variant", v.variant);
       w.field("phase", v.phase);
       return;
-    case EventKind::kChecked:
-      w.field("variant", v.variant);
-      return fields(w, v.check);
-    case EventKind::kTimed:
-      w.field("variant", v.variant);
-      return fields(w, v.timing);
+    case EventKind::kChecked: w.field("variant", v.variant); return fields(w, v.check);
+    case EventKind::kTimed: w.field("variant", v.variant); return fields(w, v.timing);
     case EventKind::kDone: return fields(w, v.summary);
     case EventKind::kCalibrated: return fields(w, v.calibration);
   }

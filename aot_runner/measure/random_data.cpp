@@ -61,16 +61,19 @@ void fill_range(void* out, int64_t begin, int64_t end, DType dtype, const FillPl
         return static_cast<uint8_t>(host::f32_to_f16(static_cast<float>(element(plan, z))) >> 8);
       });
     case DType::kF8E4M3:
-      return fill_as<uint8_t>(out, begin, end, seed, [](uint64_t z) { return static_cast<uint8_t>((z & 0x80) | (z >> 8) % 0x40); });
+      return fill_as<uint8_t>(out, begin, end, seed,
+                              [](uint64_t z) { return static_cast<uint8_t>((z & 0x80) | (z >> 8) % 0x40); });
     case DType::kBool:
     case DType::kI8:
     case DType::kU8:
       return fill_as<int8_t>(out, begin, end, seed, [&](uint64_t z) { return static_cast<int8_t>(integer(plan, z)); });
     case DType::kI16:
-      return fill_as<int16_t>(out, begin, end, seed, [&](uint64_t z) { return static_cast<int16_t>(integer(plan, z)); });
+      return fill_as<int16_t>(out, begin, end, seed,
+                              [&](uint64_t z) { return static_cast<int16_t>(integer(plan, z)); });
     case DType::kI32:
     case DType::kU32:
-      return fill_as<int32_t>(out, begin, end, seed, [&](uint64_t z) { return static_cast<int32_t>(integer(plan, z)); });
+      return fill_as<int32_t>(out, begin, end, seed,
+                              [&](uint64_t z) { return static_cast<int32_t>(integer(plan, z)); });
     case DType::kI64: return fill_as<int64_t>(out, begin, end, seed, [&](uint64_t z) { return integer(plan, z); });
   }
 }
@@ -79,7 +82,8 @@ template <typename T>
 uint64_t hash_as(const void* data, int64_t begin, int64_t end) {
   const T* values = static_cast<const T*>(data);
   uint64_t sum = 0;
-  for (int64_t i = begin; i < end; ++i) sum += mix64(static_cast<uint64_t>(i) * kGolden + static_cast<uint64_t>(values[i]));
+  for (int64_t i = begin; i < end; ++i)
+    sum += mix64(static_cast<uint64_t>(i) * kGolden + static_cast<uint64_t>(values[i]));
   return sum;
 }
 

@@ -1,4 +1,4 @@
-// The elements of a random input, as a function of their index: any thread, on the host or on a GPU, can make any of them.
+// The elements of a random input, as a function of their index: any thread of a host or a GPU can make any of them.
 //
 // Element i is made from z = mix64(i + seed * 0x9e3779b97f4a7c15) (the finaliser of splitmix64). A normal value is
 // ((sum of z's eight bytes - 1020) + (z * 0xd1342543de82ef95 >> 48) / 65536) / 209.02: nearly normal, within +-4.9

@@ -95,7 +95,8 @@ Status Session::add_kernel(const KernelRequest& request) {
 
 Status Session::add_variant(const VariantRequest& request) {
   const auto kernel = kernels_.find(request.kernel);
-  if (kernel == kernels_.end()) return Status(Code::kNotFound, "variant " + request.id + ": no kernel " + request.kernel);
+  if (kernel == kernels_.end())
+    return Status(Code::kNotFound, "variant " + request.id + ": no kernel " + request.kernel);
   KAON_RETURN_IF_ERROR(validate(kernel->second->signature, request.info));
   Variant variant;
   variant.kernel = request.kernel;
@@ -139,7 +140,8 @@ Launch Session::make_launch(const Variant& v) const {
 }
 
 /// Keeps the variants that may run this call and whose image loads.
-Status Session::admit(const MeasureRequest& request, const compiler::Kernel& kernel, std::vector<Candidate>* candidates) {
+Status Session::admit(const MeasureRequest& request, const compiler::Kernel& kernel,
+                      std::vector<Candidate>* candidates) {
   std::set<std::string> seen;
   for (const std::string& id : request.variants) {
     const auto found = variants_.find(id);
@@ -153,8 +155,8 @@ Status Session::admit(const MeasureRequest& request, const compiler::Kernel& ker
     refused.message = refusing_guard(kernel.signature, variant.info, call_.slots().data());
     if (refused.message.empty() && variant.info.plan.shared_bytes > device_->facts().max_shared_bytes) {
       refused.failure = Failure::kLaunch;
-      refused.message = "needs " + std::to_string(variant.info.plan.shared_bytes) + " bytes of shared memory, the device has " +
-                        std::to_string(device_->facts().max_shared_bytes);
+      refused.message = "needs " + std::to_string(variant.info.plan.shared_bytes) +
+                        " bytes of shared memory, the device has " + std::to_string(device_->facts().max_shared_bytes);
     }
     if (refused.message.empty()) {
       emit_begin(id, "check");
@@ -183,7 +185,8 @@ Status Session::check(const MeasureRequest& request, const compiler::Kernel& ker
     const Failure failure = outcome.failure;
     const std::string message = outcome.message;
     emit_checked(candidate.id, std::move(outcome));
-    if (device_->is_lost()) return Status(Code::kDriver, "variant " + candidate.id + " took the device down: " + message);
+    if (device_->is_lost())
+      return Status(Code::kDriver, "variant " + candidate.id + " took the device down: " + message);
     if (failure == Failure::kNone) correct.push_back(std::move(candidate));
   }
   *candidates = std::move(correct);

@@ -10,7 +10,7 @@ double median(std::vector<double> values);
 
 struct Spread {
   double median = 0;
-  double mad = 0;           // median absolute deviation from the median
+  double mad = 0;  // median absolute deviation from the median
   double min = 0;
   double median_error = 0;  // standard error of the median, relative to it; infinite below two samples
 };

@@ -14,12 +14,16 @@ namespace {
 class Rounds {
  public:
   Rounds(Device& device, const std::vector<Contestant>& contestants, const MeasureOptions& options)
-      : device_(device), contestants_(contestants), options_(options), samples_(contestants.size()),
+      : device_(device),
+        contestants_(contestants),
+        options_(options),
+        samples_(contestants.size()),
         refined_(contestants.size(), false) {}
 
   /// Times the contestants in `who` once, rotated so that each is first, last and in the middle in turn.
   Status run(std::vector<size_t> who, bool keep) {
-    std::rotate(who.begin(), who.begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(rounds_) % who.size()), who.end());
+    std::rotate(who.begin(), who.begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(rounds_) % who.size()),
+                who.end());
     std::vector<Replay*> replays;
     for (const size_t i : who) replays.push_back(contestants_[i].replay);
     std::vector<double> us;
@@ -86,7 +90,8 @@ Result<RoundsResult> time_in_rounds(Device& device, const std::vector<Contestant
     if (i > 0 && seconds() > options.max_seconds) break;
     KAON_RETURN_IF_ERROR(rounds.run(rounds.everybody(), /*keep=*/true));
   }
-  for (std::vector<size_t> who = rounds.unsettled(); !who.empty() && seconds() < options.max_seconds; who = rounds.unsettled()) {
+  for (std::vector<size_t> who = rounds.unsettled(); !who.empty() && seconds() < options.max_seconds;
+       who = rounds.unsettled()) {
     KAON_RETURN_IF_ERROR(rounds.run(who, /*keep=*/true));
   }
   return rounds.result(seconds());

@@ -50,9 +50,7 @@ class WireWriter {
     object_[message] = value.message();
   }
   void expect(const char*, bool, const char*) {}
-  std::string text() const {
-    return object_.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  }
+  std::string text() const { return object_.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); }
 
  private:
   template <typename T>

@@ -49,7 +49,8 @@ class HostBackend final : public Backend {
 
   Result<void*> load_image(const ImageBytes& image, const std::string& what) override {
     if (image.kind != ImageKind::kHostElf) {
-      return Status(Code::kUnsupported, what + ": the host runs images of kind host_elf, got " + image_kind_name(image.kind));
+      return Status(Code::kUnsupported,
+                    what + ": the host runs images of kind host_elf, got " + image_kind_name(image.kind));
     }
     auto loaded = Image::load({static_cast<const char*>(image.data), image.bytes});
     if (!loaded.is_ok()) return Status(loaded.status().code(), what + ": " + loaded.status().message());

@@ -19,7 +19,7 @@ struct Run {
   KernelFunction kernel = nullptr;
   const int64_t* slots = nullptr;
   uint64_t num_blocks = 0;
-  uint32_t threads = 0;       // per block, a multiple of 32
+  uint32_t threads = 0;  // per block, a multiple of 32
   uint32_t shared_bytes = 0;
   bool checked = false;
   uint64_t seed = 0;
@@ -56,8 +56,8 @@ class BlockRunner {
     BlockRunner* runner = nullptr;
     Fiber* fiber = nullptr;
     State state = State::kUnstarted;
-    uint32_t site = 0;         // where it waits
-    uint32_t value = 0;        // offered to, then received from, a shuffle
+    uint32_t site = 0;   // where it waits
+    uint32_t value = 0;  // offered to, then received from, a shuffle
     uint32_t source_lane = 0;
   };
 

@@ -74,8 +74,7 @@ struct Fiber::Switch {
   }
 };
 
-Fiber::Fiber(void* stack_top, Entry entry, void* argument)
-    : stack_top_(stack_top), entry_(entry), argument_(argument) {
+Fiber::Fiber(void* stack_top, Entry entry, void* argument) : stack_top_(stack_top), entry_(entry), argument_(argument) {
 #if defined(__SANITIZE_THREAD__)
   tsan_fiber_ = __tsan_create_fiber(0);
 #endif

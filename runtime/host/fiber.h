@@ -36,7 +36,8 @@ class Fiber {
  public:
   using Entry = void (*)(void* argument);
 
-  /// `entry` starts on the first resume() and must never return. `stack_top` is from a StackPool that outlives the fiber.
+  /// `entry` starts on the first resume() and must never return. `stack_top` is from a StackPool that outlives the
+  /// fiber.
   Fiber(void* stack_top, Entry entry, void* argument);
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
@@ -55,8 +56,8 @@ class Fiber {
   void* const stack_top_;
   const Entry entry_;
   void* const argument_;
-  void* context_ = nullptr;          // where the fiber continues; null before its start
-  void* caller_context_ = nullptr;   // where resume() was called
+  void* context_ = nullptr;         // where the fiber continues; null before its start
+  void* caller_context_ = nullptr;  // where resume() was called
   // What the sanitizers need to follow a switch; unused without them.
   void* caller_stack_ = nullptr;
   size_t caller_stack_bytes_ = 0;

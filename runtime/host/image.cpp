@@ -34,7 +34,8 @@ Status check_elf(std::string_view bytes) {
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64) {
     return corrupt("is not a 64-bit ELF file");
   }
-  if (header.e_type != ET_DYN) return corrupt("is not a shared object (ELF type " + std::to_string(header.e_type) + ")");
+  if (header.e_type != ET_DYN)
+    return corrupt("is not a shared object (ELF type " + std::to_string(header.e_type) + ")");
   if (header.e_machine != kMachine) {
     return Status(Code::kUnsupported, "host image: made for ELF machine " + std::to_string(header.e_machine) +
                                           ", this processor is " + std::to_string(kMachine));

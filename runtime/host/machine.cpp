@@ -104,7 +104,8 @@ Machine::~Machine() {
 int Machine::os_threads() const { return state_->num_threads; }
 
 Status Machine::run(KernelFunction kernel, const Grid& grid, const int64_t* slots, const RunOptions& options) {
-  if (kernel == nullptr || slots == nullptr) return Status(Code::kInvalidArgument, "host run: kernel or slots are null");
+  if (kernel == nullptr || slots == nullptr)
+    return Status(Code::kInvalidArgument, "host run: kernel or slots are null");
   if (grid.threads == 0 || grid.threads % 32 != 0 || grid.threads > kMaxThreads) {
     return Status(Code::kInvalidArgument, "host run: " + std::to_string(grid.threads) +
                                               " threads a block, expected a multiple of 32 up to " +

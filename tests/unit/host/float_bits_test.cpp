@@ -11,7 +11,8 @@
 namespace kaon::host {
 namespace {
 
-/// Value of `bits` in a format of `exponent_bits`; infinity's pattern gives the value that the next exponent would have.
+/// Value of `bits` in a format of `exponent_bits`; infinity's pattern gives the value that the next exponent would
+/// have.
 double decode(uint16_t bits, int exponent_bits) {
   const int significand_bits = 15 - exponent_bits;
   const int bias = (1 << (exponent_bits - 1)) - 1;
@@ -71,7 +72,8 @@ void around_every_step(int exponent_bits, const Check& check) {
   for (uint16_t bits = 0; bits < infinity; ++bits) {
     const double here = decode(bits, exponent_bits), next = decode(static_cast<uint16_t>(bits + 1), exponent_bits);
     const float half = static_cast<float>((here + next) / 2);
-    for (const float value : {static_cast<float>(here), half, std::nextafterf(half, 0.0f), std::nextafterf(half, INFINITY)}) {
+    for (const float value :
+         {static_cast<float>(here), half, std::nextafterf(half, 0.0f), std::nextafterf(half, INFINITY)}) {
       check(value);
       check(-value);
     }

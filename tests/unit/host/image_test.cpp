@@ -33,7 +33,8 @@ std::string kernel_source(int factor) {
   return "struct T { const void* table; unsigned thread, n; unsigned long block, blocks; };\n"
          "void scale(struct T* self, const long* slots) {\n"
          "  long i = self->block * self->n + self->thread;\n"
-         "  ((float*)slots[0])[i] *= " + std::to_string(factor) + ";\n}\n";
+         "  ((float*)slots[0])[i] *= " +
+         std::to_string(factor) + ";\n}\n";
 }
 
 TEST(Image, LoadsAndRunsOverAGrid) {
@@ -92,7 +93,8 @@ TEST(Image, EveryTruncationIsRefusedOrLoadsWhole) {
 }
 
 TEST(Image, UndefinedSymbolsAreNamed) {
-  auto image = Image::load(compile("void missing_function(void); void k(void* s, const long* p) { missing_function(); }"));
+  auto image =
+      Image::load(compile("void missing_function(void); void k(void* s, const long* p) { missing_function(); }"));
   ASSERT_FALSE(image.is_ok());
   EXPECT_EQ(image.status().code(), Code::kCorrupt);
   EXPECT_THAT(image.status().message(), HasSubstr("missing_function"));

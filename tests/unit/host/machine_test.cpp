@@ -39,7 +39,8 @@ float warp_sum(KaonSimtThread* self, float value, uint32_t site) {
   return value;
 }
 
-/// out[block] = sum of the block's threads' inputs, through one partial sum per warp. slots: in, out, leave out barrier.
+/// out[block] = sum of the block's threads' inputs, through one partial sum per warp. slots: in, out, leave out
+/// barrier.
 void block_sum(KaonSimtThread* self, const int64_t* slots) {
   const float mine = slot<const float>(slots, 0)[self->block * self->num_threads + self->thread];
   const float warp = warp_sum(self, mine, 1);
@@ -84,8 +85,9 @@ TEST(Machine, MissingBarrierIsARaceWhateverTheSeed) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     Status status = run_block_sum(machine, 4, 3, true, seed);
     ASSERT_EQ(status.code(), Code::kInternal) << "seed " << seed;
-    EXPECT_THAT(status.message(), AllOf(HasSubstr("block 0, thread "),
-                                        AnyOf(HasSubstr("race: reads"), HasSubstr("uninitialised"), HasSubstr("race: writes"))));
+    EXPECT_THAT(status.message(),
+                AllOf(HasSubstr("block 0, thread "),
+                      AnyOf(HasSubstr("race: reads"), HasSubstr("uninitialised"), HasSubstr("race: writes"))));
   }
 }
 
@@ -113,10 +115,12 @@ Status run_one(KernelFunction kernel, uint32_t threads, uint32_t shared_bytes, b
 }
 
 TEST(Machine, WriteWriteRaceNamesBothThreads) {
-  Status status = run_one([](KaonSimtThread* self, const int64_t*) {
-    const uint32_t value = self->thread;
-    if (self->thread == 5 || self->thread == 40) self->table->write_shared(self, 0, &value, 4, 11);
-  }, 64, 4);
+  Status status = run_one(
+      [](KaonSimtThread* self, const int64_t*) {
+        const uint32_t value = self->thread;
+        if (self->thread == 5 || self->thread == 40) self->table->write_shared(self, 0, &value, 4, 11);
+      },
+      64, 4);
   EXPECT_THAT(status.message(), AllOf(HasSubstr("race: writes shared byte 0"), HasSubstr("thread 5"),
                                       HasSubstr("thread 40"), HasSubstr("site 11")));
 }
@@ -135,22 +139,26 @@ TEST(Machine, WriteAfterReadNeedsABarrierToo) {
 }
 
 TEST(Machine, AShuffleIsNoBarrierForSharedMemory) {
-  Status status = run_one([](KaonSimtThread* self, const int64_t*) {
-    uint32_t value = self->thread;
-    self->table->write_shared(self, self->thread * 4, &value, 4, 1);
-    self->table->shuffle_idx(self, value, 0, 2);
-    self->table->read_shared(self, (self->thread ^ 1) * 4, &value, 4, 3);
-  }, 32, 128);
+  Status status = run_one(
+      [](KaonSimtThread* self, const int64_t*) {
+        uint32_t value = self->thread;
+        self->table->write_shared(self, self->thread * 4, &value, 4, 1);
+        self->table->shuffle_idx(self, value, 0, 2);
+        self->table->read_shared(self, (self->thread ^ 1) * 4, &value, 4, 3);
+      },
+      32, 128);
   EXPECT_THAT(status.message(), HasSubstr("race: reads"));
 }
 
 TEST(Machine, OwnBytesNeedNoBarrier) {
-  Status status = run_one([](KaonSimtThread* self, const int64_t*) {
-    uint64_t value = self->thread, back = 0;
-    self->table->write_shared(self, self->thread * 8, &value, 8, 1);
-    self->table->read_shared(self, self->thread * 8, &back, 8, 2);
-    if (back != value) self->table->trap(self, 3);
-  }, 64, 512);
+  Status status = run_one(
+      [](KaonSimtThread* self, const int64_t*) {
+        uint64_t value = self->thread, back = 0;
+        self->table->write_shared(self, self->thread * 8, &value, 8, 1);
+        self->table->read_shared(self, self->thread * 8, &back, 8, 2);
+        if (back != value) self->table->trap(self, 3);
+      },
+      64, 512);
   EXPECT_TRUE(status.is_ok()) << status.to_string();
 }
 
@@ -178,10 +186,12 @@ TEST(Machine, SharedAccessOutOfBoundsIsCaughtCheckedOrNot) {
 }
 
 TEST(Machine, MisalignedSharedAccessIsCaught) {
-  Status status = run_one([](KaonSimtThread* self, const int64_t*) {
-    const uint32_t value = 1;
-    if (self->thread == 3) self->table->write_shared(self, 2, &value, 4, 9);
-  }, 32, 128);
+  Status status = run_one(
+      [](KaonSimtThread* self, const int64_t*) {
+        const uint32_t value = 1;
+        if (self->thread == 3) self->table->write_shared(self, 2, &value, 4, 9);
+      },
+      32, 128);
   EXPECT_THAT(status.message(), HasSubstr("misaligned in shared memory: offset 2"));
 }
 
@@ -197,40 +207,57 @@ TEST(Machine, BarrierThatSomeThreadsReturnedFromIsDivergent) {
 }
 
 TEST(Machine, BarriersAtTwoSitesAreDivergent) {
-  Status status = run_one([](KaonSimtThread* self, const int64_t*) {
-    self->table->barrier(self, self->thread < 32 ? 6 : 7);
-  }, 64, 0);
+  Status status = run_one(
+      [](KaonSimtThread* self, const int64_t*) { self->table->barrier(self, self->thread < 32 ? 6 : 7); }, 64, 0);
   EXPECT_THAT(status.message(), HasSubstr("divergent barrier: other threads of the block wait at site"));
 }
 
 TEST(Machine, ShuffleWithoutAllLanesIsDivergent) {
-  EXPECT_THAT(run_one([](KaonSimtThread* self, const int64_t*) {
-                if (self->thread != 40) self->table->shuffle_xor(self, 1, 1, 8);
-              }, 64, 0).message(), AllOf(HasSubstr("site 8: divergent shuffle"), HasSubstr("thread 40 returned")));
-  EXPECT_THAT(run_one([](KaonSimtThread* self, const int64_t*) {
-                self->table->shuffle_xor(self, 1, 1, self->thread == 3 ? 8 : 9);
-              }, 32, 0).message(), HasSubstr("divergent shuffle"));
-  EXPECT_THAT(run_one([](KaonSimtThread* self, const int64_t*) {
-                if (self->thread % 32 < 16) self->table->barrier(self, 4);
-                else self->table->shuffle_xor(self, 1, 1, 5);
-              }, 32, 0).message(), HasSubstr("thread 0, site 4: divergent barrier: thread 16 waits at a shuffle, site 5"));
+  EXPECT_THAT(run_one(
+                  [](KaonSimtThread* self, const int64_t*) {
+                    if (self->thread != 40) self->table->shuffle_xor(self, 1, 1, 8);
+                  },
+                  64, 0)
+                  .message(),
+              AllOf(HasSubstr("site 8: divergent shuffle"), HasSubstr("thread 40 returned")));
+  EXPECT_THAT(run_one([](KaonSimtThread* self,
+                         const int64_t*) { self->table->shuffle_xor(self, 1, 1, self->thread == 3 ? 8 : 9); },
+                      32, 0)
+                  .message(),
+              HasSubstr("divergent shuffle"));
+  EXPECT_THAT(run_one(
+                  [](KaonSimtThread* self, const int64_t*) {
+                    if (self->thread % 32 < 16)
+                      self->table->barrier(self, 4);
+                    else
+                      self->table->shuffle_xor(self, 1, 1, 5);
+                  },
+                  32, 0)
+                  .message(),
+              HasSubstr("thread 0, site 4: divergent barrier: thread 16 waits at a shuffle, site 5"));
 }
 
 TEST(Machine, ShufflesBringTheRightLane) {
-  Status status = run_one([](KaonSimtThread* self, const int64_t*) {
-    for (uint32_t i = 0; i < 32; ++i) {
-      if (self->table->shuffle_xor(self, self->thread * 3, i, 1) != (self->thread ^ i) * 3) self->table->trap(self, 2);
-      const uint32_t expected = self->thread / 32 * 32 + (self->thread + i) % 32;
-      if (self->table->shuffle_idx(self, self->thread, (self->thread + i) % 32, 3) != expected) self->table->trap(self, 4);
-    }
-  }, 96, 0);
+  Status status = run_one(
+      [](KaonSimtThread* self, const int64_t*) {
+        for (uint32_t i = 0; i < 32; ++i) {
+          if (self->table->shuffle_xor(self, self->thread * 3, i, 1) != (self->thread ^ i) * 3)
+            self->table->trap(self, 2);
+          const uint32_t expected = self->thread / 32 * 32 + (self->thread + i) % 32;
+          if (self->table->shuffle_idx(self, self->thread, (self->thread + i) % 32, 3) != expected)
+            self->table->trap(self, 4);
+        }
+      },
+      96, 0);
   EXPECT_TRUE(status.is_ok()) << status.to_string();
 }
 
 TEST(Machine, TrapIsAStatusWithThePlace) {
-  Status status = run_one([](KaonSimtThread* self, const int64_t*) {
-    if (self->thread == 33) self->table->trap(self, 12);
-  }, 64, 0);
+  Status status = run_one(
+      [](KaonSimtThread* self, const int64_t*) {
+        if (self->thread == 33) self->table->trap(self, 12);
+      },
+      64, 0);
   EXPECT_EQ(status.code(), Code::kInternal);
   EXPECT_THAT(status.message(), HasSubstr("block 0, thread 33, site 12: trap"));
 }
@@ -239,9 +266,11 @@ TEST(Machine, LowestFailingBlockIsReported) {
   Machine machine(4);
   const int64_t slots[] = {0};
   for (uint64_t seed = 0; seed < 10; ++seed) {
-    Status status = machine.run([](KaonSimtThread* self, const int64_t*) {
-      if (self->block >= 37 && self->thread == 0) self->table->trap(self, 1);
-    }, {200, 32, 0}, slots, {.checked = true, .seed = seed});
+    Status status = machine.run(
+        [](KaonSimtThread* self, const int64_t*) {
+          if (self->block >= 37 && self->thread == 0) self->table->trap(self, 1);
+        },
+        {200, 32, 0}, slots, {.checked = true, .seed = seed});
     EXPECT_THAT(status.message(), HasSubstr("block 37, thread 0"));
   }
 }

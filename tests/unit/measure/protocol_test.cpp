@@ -17,7 +17,8 @@ VariantInfo sample_variant() {
   info.symbol = "softmax_f16_0123";
   info.config.set("block.m", 4);
   info.config.set("reduce.N", "resident(7)");
-  info.guards = {{GuardKind::kDivisible, 3, 0, 8}, {GuardKind::kCongruent, 0, 1, 16}, {GuardKind::kSpanAtMost, 2, 0, 1ll << 31}};
+  info.guards = {
+      {GuardKind::kDivisible, 3, 0, 8}, {GuardKind::kCongruent, 0, 1, 16}, {GuardKind::kSpanAtMost, 2, 0, 1ll << 31}};
   info.plan.steps = {{StepKind::kZero, 1}, {StepKind::kKernel, 0}};
   info.plan.programs = ceil_div(Expr::slot(2), Expr(4));
   info.plan.threads = 128;
@@ -46,7 +47,10 @@ TEST(Protocol, RequestsSurviveTheWay) {
   Request variant;
   variant.kind = RequestKind::kVariant;
   variant.number = 7;
-  variant.variant = {"v1", "k1", sample_variant(), "", std::string("\x7f" "ELF\0\xff\n\"", 8)};
+  variant.variant = {"v1", "k1", sample_variant(), "",
+                     std::string("\x7f"
+                                 "ELF\0\xff\n\"",
+                                 8)};
   auto back = decode_request(encode(variant));
   ASSERT_TRUE(back.is_ok()) << back.status().to_string();
   EXPECT_EQ(back->number, 7u);
@@ -68,7 +72,8 @@ TEST(Protocol, RequestsSurviveTheWay) {
   EXPECT_EQ(back->measure.options, measure.measure.options);
   EXPECT_EQ(back->measure.variants, measure.measure.variants);
 
-  for (const RequestKind kind : {RequestKind::kKernel, RequestKind::kCalibrate, RequestKind::kDrop, RequestKind::kQuit}) {
+  for (const RequestKind kind :
+       {RequestKind::kKernel, RequestKind::kCalibrate, RequestKind::kDrop, RequestKind::kQuit}) {
     Request request;
     request.kind = kind;
     request.kernel = {"k", "kernel {\n \"text\" }"};
@@ -130,10 +135,15 @@ TEST(Protocol, BrokenLinesNameTheirField) {
       {"{}", "'request' is missing"},
       {"{\"request\": \"dance\"}", "unknown value 'dance'"},
       {"{\"request\": \"kernel\", \"id\": 3, \"logical_ir\": \"\"}", "'id' is no string"},
-      {"{\"request\": \"measure\", \"kernel\": \"k\", \"variants\": [1], \"shape\": {\"dims\": {}}}", "'variants[0]' is no string"},
-      {"{\"request\": \"measure\", \"kernel\": \"k\", \"variants\": [], \"shape\": {\"dims\": {\"M\": 1.5}}}", "'dims.M' is no integer"},
-      {"{\"request\": \"measure\", \"kernel\": \"k\", \"variants\": [], \"shape\": {\"dims\": {\"M\": 18446744073709551615}}}", "'dims.M' is out of range"},
-      {"{\"request\": \"variant\", \"id\": \"v\", \"kernel\": \"k\", \"info\": {}}", "request.info: field 'symbol' is missing"},
+      {"{\"request\": \"measure\", \"kernel\": \"k\", \"variants\": [1], \"shape\": {\"dims\": {}}}",
+       "'variants[0]' is no string"},
+      {"{\"request\": \"measure\", \"kernel\": \"k\", \"variants\": [], \"shape\": {\"dims\": {\"M\": 1.5}}}",
+       "'dims.M' is no integer"},
+      {"{\"request\": \"measure\", \"kernel\": \"k\", \"variants\": [], \"shape\": {\"dims\": {\"M\": "
+       "18446744073709551615}}}",
+       "'dims.M' is out of range"},
+      {"{\"request\": \"variant\", \"id\": \"v\", \"kernel\": \"k\", \"info\": {}}",
+       "request.info: field 'symbol' is missing"},
       {"{\"request\": \"quit\", \"number\": -1}", "'number' is out of range"},
   };
   for (const auto& c : cases) {
@@ -153,7 +163,8 @@ TEST(Protocol, OtherProtocolVersionsAreRefused) {
 }
 
 TEST(Protocol, FailureNamesAreStable) {
-  const char* names[] = {"none", "guard", "launch", "wrong_result", "red_zone", "input_modified", "not_written", "machine", "timeout", "crash"};
+  const char* names[] = {"none",           "guard",       "launch",  "wrong_result", "red_zone",
+                         "input_modified", "not_written", "machine", "timeout",      "crash"};
   for (size_t i = 0; i < std::size(names); ++i) {
     Failure failure = Failure::kNone;
     EXPECT_STREQ(failure_name(static_cast<Failure>(i)), names[i]);

@@ -32,7 +32,9 @@ class ScriptedDevice final : public Device {
   Result<uint64_t> hash(const Span&) override { return unexpected(); }
   Result<Found> find(const Span&, uint64_t, bool) override { return unexpected(); }
   Result<Found> compare(int64_t, int64_t, int64_t, DType, double, double) override { return unexpected(); }
-  Result<std::unique_ptr<LoadedKernel>> load(std::string_view, const std::string&, uint32_t) override { return unexpected(); }
+  Result<std::unique_ptr<LoadedKernel>> load(std::string_view, const std::string&, uint32_t) override {
+    return unexpected();
+  }
   Status run_checked(const Launch&, uint64_t) override { return unexpected(); }
   Result<std::unique_ptr<Replay>> make_replay(const Launch&) override { return unexpected(); }
   Result<std::unique_ptr<Replay>> make_empty_replay() override { return unexpected(); }

@@ -44,8 +44,8 @@ inline constexpr const char* kCopyIr = R"ir(kernel copy {
 }
 )ir";
 
-/// An image whose entry `kernel` runs `statements` once per thread: i = thread of the grid, N, x, y, out as floats, s the
-/// slots, self the thread. Empty when there is no compiler.
+/// An image whose entry `kernel` runs `statements` once per thread: i = thread of the grid, N, x, y, out as floats, s
+/// the slots, self the thread. Empty when there is no compiler.
 inline std::string compile_image(const std::string& statements) {
   const std::string base = ::testing::TempDir() + "kaon_measure_test_" + std::to_string(getpid());
   std::ofstream(base + ".c") << "#include \"runtime/host/simt_abi.h\"\n"
@@ -54,8 +54,7 @@ inline std::string compile_image(const std::string& statements) {
                                 "  float *x = (float*)s[0], *y = (float*)s[1], *out = (float*)s[2];\n"
                                 "  (void)i; (void)N; (void)x; (void)y; (void)out;\n"
                              << statements << "\n}\n";
-  const std::string command =
-      "cc -O1 -fPIC -shared -nostdlib -I" KAON_SOURCE_DIR " -o " + base + ".so " + base + ".c";
+  const std::string command = "cc -O1 -fPIC -shared -nostdlib -I" KAON_SOURCE_DIR " -o " + base + ".so " + base + ".c";
   if (std::system(command.c_str()) != 0) return {};
   std::ifstream file(base + ".so", std::ios::binary);
   std::string bytes((std::istreambuf_iterator<char>(file)), {});

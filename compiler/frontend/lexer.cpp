@@ -40,6 +40,16 @@ bool is_name_start(char c) { return std::isalpha(static_cast<unsigned char>(c)) 
 bool is_name_part(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+// A comment such as `// 2;` or `// (a + b)]` after an operand was meant as Python's floor division.
+bool reads_as_operand(std::string_view comment) {
+  const size_t begin = comment.find_first_not_of(' ');
+  if (begin == std::string_view::npos) return false;
+  const std::string_view rest = comment.substr(begin);
+  const bool begins = is_name_part(rest[0]) || rest[0] == '(';
+  const size_t end = rest.find_first_of(";)],");
+  return begins && end != std::string_view::npos && rest.substr(0, end).find_last_of(' ') == std::string_view::npos;
+}
+
 class Lexer {
  public:
   Lexer(const SourceFile& file, Diagnostics* diagnostics) : text_(file.text()), diagnostics_(*diagnostics) {}
@@ -64,12 +74,13 @@ class Lexer {
  private:
   void skip_blank() {
     bool line_ended = false;
-    after_comment_ = false;
+    after_division_ = false;
     while (at_ < text_.size()) {
       const char c = text_[at_];
       if (c == '/' && text_.substr(at_, 2) == "//") {
-        if (!line_ended) after_comment_ = true;
+        const size_t begin = at_ + 2;
         while (at_ < text_.size() && text_[at_] != '\n') ++at_;
+        if (!line_ended) after_division_ = reads_as_operand(text_.substr(begin, at_ - begin));
       } else if (c == ' ' || c == '\t' || c == '\r' || c == '\n') {
         if (c == '\n') line_ended = true;
         ++at_;
@@ -86,7 +97,7 @@ class Lexer {
     token.kind = kind;
     token.range = range_from(begin);
     token.text = text_.substr(begin, at_ - begin);
-    token.after_comment = after_comment_;
+    token.after_division = after_division_;
     tokens_.push_back(token);
     return tokens_.back();
   }
@@ -214,7 +225,7 @@ class Lexer {
 
   std::string_view text_;
   size_t at_ = 0;
-  bool after_comment_ = false;
+  bool after_division_ = false;
   std::vector<Token> tokens_;
   Diagnostics& diagnostics_;
 };

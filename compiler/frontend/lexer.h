@@ -25,10 +25,10 @@ enum class TokenKind : uint8_t {
 struct Token {
   TokenKind kind = TokenKind::kEnd;
   SourceRange range;
-  std::string_view text;       // into the SourceFile
-  int64_t int_value = 0;       // kInteger
-  double float_value = 0;      // kFloat
-  bool after_comment = false;  // a comment stands between the token before and this one, beginning on the former's line
+  std::string_view text;        // into the SourceFile
+  int64_t int_value = 0;        // kInteger
+  double float_value = 0;       // kFloat
+  bool after_division = false;  // before it stands a comment, on the line of the token before, that reads as `// 2;`
 };
 
 /// How a message names a token kind: "`(`", "a name".

@@ -37,7 +37,7 @@ bool Parser::name(Name* out, const char* what) {
 
 bool Parser::fail(const std::string& message) {
   fail_at(peek().range, message);
-  if (peek().after_comment && at_ > 0) {
+  if (peek().after_division && at_ > 0) {
     diagnostics_.note(previous().range, "`//` begins a comment; integers divide with `/`, which rounds down");
   }
   return false;

@@ -263,7 +263,10 @@ void KernelBuilder::loop_body(const ast::Statement& statement, const std::vector
   host_values_.pop_back();
   builder_.set_range(statement.range);
   builder_.end(yields);
-  for (size_t i = 0; i < carried.size(); ++i) find(carried[i])->value = Value::typed(op.results[i]);
+  for (size_t i = 0; i < carried.size(); ++i) {
+    kernel_.values[static_cast<size_t>(op.results[i])].name = carried[i];
+    find(carried[i])->value = Value::typed(op.results[i]);
+  }
 }
 
 std::vector<std::string> KernelBuilder::carried_variables(const std::vector<ast::Statement>& body) {

@@ -40,7 +40,7 @@ std::string near_miss(std::string_view name, const std::vector<std::string>& can
 
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates) {
   const std::string best = near_miss(name, candidates);
-  return best.empty() ? best : "; did you mean `" + best + "`?";
+  return best.empty() ? best : "; did you mean `" + best + "`";
 }
 
 }  // namespace kaon::compiler

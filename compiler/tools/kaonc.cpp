@@ -1,5 +1,8 @@
 // kaonc: from a .tile file to any stage of the compiler, for people and tests.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
+
 #include <cstdio>
 #include <fstream>
 
@@ -61,6 +64,9 @@ Outcome verify_diagnostics(const std::string& path) {
 
 Outcome write(const std::string& path, const std::string& text) {
   if (path.empty() || path == "-") {
+    if (text.find('\0') != std::string::npos && isatty(STDOUT_FILENO) != 0) {
+      return Outcome::usage("the output is binary; name a file with -o");
+    }
     std::fwrite(text.data(), 1, text.size(), stdout);
     return {};
   }

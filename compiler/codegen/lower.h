@@ -42,6 +42,20 @@ struct VectorGuard {
   llvm::Value* cut = nullptr;
 };
 
+/// Vectors (by number) of which at most one is cut.
+struct CutSet {
+  std::vector<size_t> groups;
+};
+
+/// The code that mends the vector of a set that is cut, and what it knows of that vector.
+struct CutBlock {
+  llvm::BasicBlock* before = nullptr;
+  llvm::BasicBlock* done = nullptr;
+  llvm::Value* address = nullptr;   // i64: of its first element
+  llvm::Value* position = nullptr;  // i32: of its first element, an element i exists iff position + i < limit, unsigned
+  llvm::Value* limit = nullptr;
+};
+
 class Lowering {
  public:
   Lowering(const Kernel& kernel, const Target& target, llvm::Module& module);
@@ -136,7 +150,13 @@ class Lowering {
                    unsigned bytes);
   void load_cut_vectors(Access& access, const std::vector<std::vector<uint32_t>>& groups,
                         const std::vector<VectorGuard>& guards, std::vector<Words>& words);
-  llvm::BasicBlock* begin_cut(const std::vector<VectorGuard>& guards, llvm::BasicBlock** before);
+  void store_cut_vectors(Access& access, const std::vector<std::vector<uint32_t>>& groups,
+                         const std::vector<VectorGuard>& guards, const std::vector<Words>& words);
+  std::vector<CutSet> cut_sets(const Access& access, const std::vector<std::vector<uint32_t>>& groups,
+                               const std::vector<VectorGuard>& guards);
+  CutBlock begin_cut(Access& access, const CutSet& set, const std::vector<std::vector<uint32_t>>& groups,
+                     const std::vector<VectorGuard>& guards);
+  std::pair<llvm::Value*, llvm::Value*> cut_element(const Access& access, const CutBlock& block, int i);
 
   // -- lower_missing.cpp: what lanes that do not exist hold
   void plan_fills();

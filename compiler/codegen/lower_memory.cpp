@@ -126,60 +126,103 @@ void Lowering::lower_load(const Op& op) {
   define(op.result(), std::move(result));
 }
 
-/// At most the first and the last vector of a row are cut: one branch that few warps take reads their elements singly.
+/// Vectors of one row that can be cut, of which at most one is: the first, by the shift of the window, and one of the
+/// others, by the end. One branch that few warps take then mends either, whatever the number of vectors.
+std::vector<CutSet> Lowering::cut_sets(const Access& access, const std::vector<std::vector<uint32_t>>& groups,
+                                       const std::vector<VectorGuard>& guards) {
+  const bool is_shifted = kernel_.axis(access.type.axes[static_cast<size_t>(access.vector_dim)]).origin != kNoValue;
+  std::vector<int> others;
+  for (int dim = 0; dim < access.type.rank(); ++dim) {
+    if (dim != access.vector_dim) others.push_back(dim);
+  }
+  std::map<std::pair<std::vector<uint64_t>, bool>, CutSet> rows;
+  for (size_t i = 0; i < groups.size(); ++i) {
+    if (guards[i].cut == nullptr) continue;
+    const bool is_head = is_shifted && access.layout->register_part(access.vector_dim, groups[i][0]) == 0;
+    rows[{RegisterMap::parts_of(*access.layout, others, groups[i][0]), is_head}].groups.push_back(i);
+  }
+  std::vector<CutSet> sets;
+  for (auto& [key, set] : rows) sets.push_back(std::move(set));
+  return sets;
+}
+
+/// Opens the block that runs when a vector of the set is cut; from there, address and position are that vector's.
+CutBlock Lowering::begin_cut(Access& access, const CutSet& set, const std::vector<std::vector<uint32_t>>& groups,
+                             const std::vector<VectorGuard>& guards) {
+  CutBlock block;
+  llvm::Value* any = nullptr;
+  for (size_t i : set.groups) any = any == nullptr ? guards[i].cut : b_.CreateOr(any, guards[i].cut);
+  llvm::BasicBlock* branch = llvm::BasicBlock::Create(context_, "cut", function_);
+  block.done = llvm::BasicBlock::Create(context_, "cut.done", function_);
+  block.before = b_.GetInsertBlock();
+  b_.CreateCondBr(any, branch, block.done);
+  b_.SetInsertPoint(branch);
+  for (size_t i : set.groups) {
+    llvm::Value* address = access_address(access, groups[i][0]);
+    llvm::Value* position = shifted_position(access.type, *access.layout, access.vector_dim, groups[i][0]);
+    block.address = block.address == nullptr ? address : b_.CreateSelect(guards[i].cut, address, block.address);
+    block.position = block.position == nullptr ? position : b_.CreateSelect(guards[i].cut, position, block.position);
+  }
+  access.rows.clear();  // what was computed here does not reach code behind
+  const AxisState state = axis_state(access.type.axes[static_cast<size_t>(access.vector_dim)]);
+  if (state.lowest != nullptr) block.position = b_.CreateSub(block.position, state.lowest);
+  block.limit = state.limit;
+  return block;
+}
+
+/// Address and mask of element `i` of the vector that is cut.
+std::pair<llvm::Value*, llvm::Value*> Lowering::cut_element(const Access& access, const CutBlock& block, int i) {
+  llvm::Value* address = b_.CreateAdd(block.address, b_.getInt64(static_cast<uint64_t>(i) * access.element_bytes()));
+  llvm::Value* position = b_.CreateAdd(block.position, b_.getInt32(static_cast<uint32_t>(i)));
+  return {address, b_.CreateICmpULT(position, block.limit)};
+}
+
 void Lowering::load_cut_vectors(Access& access, const std::vector<std::vector<uint32_t>>& groups,
-                                const std::vector<VectorGuard>& guards,
-                                std::vector<Words>& words) {
-  llvm::BasicBlock* before = nullptr;
-  llvm::BasicBlock* done = begin_cut(guards, &before);
-  if (done == nullptr) return;
-  const Registers masks = access_masks(access, -1);
+                                const std::vector<VectorGuard>& guards, std::vector<Words>& words) {
   const unsigned bytes = access.element_bytes();
   llvm::Constant* fill = fill_bits(access.op->result(), std::min(bytes, 4u));
-  std::vector<Registers> elements(groups.size());
-  for (size_t i = 0; i < groups.size(); ++i) {
-    if (guards[i].cut == nullptr) continue;
-    for (uint32_t reg : groups[i]) {
-      llvm::Value* mask = masks[reg] == nullptr ? guards[i].cut : b_.CreateAnd(guards[i].cut, masks[reg]);
-      const Words single = load_words(access, access_address(access, reg), mask, bytes, fill);
-      elements[i].push_back(from_words(single, access.dtype, 1)[0]);
+  for (const CutSet& set : cut_sets(access, groups, guards)) {
+    const CutBlock block = begin_cut(access, set, groups, guards);
+    Registers elements;
+    for (int i = 0; i < access.vector; ++i) {
+      const auto [address, mask] = cut_element(access, block, i);
+      elements.push_back(from_words(load_words(access, address, mask, bytes, fill), access.dtype, 1)[0]);
     }
-  }
-  std::vector<Words> mended = words;
-  for (size_t i = 0; i < groups.size(); ++i) {
-    if (guards[i].cut == nullptr) continue;
-    const auto packed = to_words(elements[i], access.dtype);
-    for (size_t w = 0; w < packed.size(); ++w) {
-      llvm::Value* single = b_.CreateIntCast(packed[w], words[i][w]->getType(), false);
-      mended[i][w] = b_.CreateSelect(guards[i].cut, single, words[i][w]);
+    const Words packed = memory_words(elements, access.dtype);
+    std::vector<Words> mended = words;
+    for (size_t i : set.groups) {
+      for (size_t w = 0; w < packed.size(); ++w) mended[i][w] = b_.CreateSelect(guards[i].cut, packed[w], words[i][w]);
     }
-  }
-  llvm::BasicBlock* branch = b_.GetInsertBlock();
-  b_.CreateBr(done);
-  b_.SetInsertPoint(done);
-  for (size_t i = 0; i < groups.size(); ++i) {
-    for (size_t w = 0; w < words[i].size(); ++w) {
-      llvm::PHINode* merged = b_.CreatePHI(words[i][w]->getType(), 2);
-      merged->addIncoming(words[i][w], before);
-      merged->addIncoming(mended[i][w], branch);
-      words[i][w] = merged;
+    llvm::BasicBlock* branch = b_.GetInsertBlock();
+    b_.CreateBr(block.done);
+    b_.SetInsertPoint(block.done);
+    for (size_t i : set.groups) {
+      for (size_t w = 0; w < packed.size(); ++w) {
+        llvm::PHINode* merged = b_.CreatePHI(words[i][w]->getType(), 2);
+        merged->addIncoming(words[i][w], block.before);
+        merged->addIncoming(mended[i][w], branch);
+        words[i][w] = merged;
+      }
     }
   }
 }
 
-/// Opens the block that runs when some vector of the thread is cut, and returns the one behind it; null: none can be.
-llvm::BasicBlock* Lowering::begin_cut(const std::vector<VectorGuard>& guards, llvm::BasicBlock** before) {
-  llvm::Value* any = nullptr;
-  for (const VectorGuard& guard : guards) {
-    if (guard.cut != nullptr) any = any == nullptr ? guard.cut : b_.CreateOr(any, guard.cut);
+void Lowering::store_cut_vectors(Access& access, const std::vector<std::vector<uint32_t>>& groups,
+                                 const std::vector<VectorGuard>& guards, const std::vector<Words>& words) {
+  for (const CutSet& set : cut_sets(access, groups, guards)) {
+    const CutBlock block = begin_cut(access, set, groups, guards);
+    Words chosen = words[set.groups[0]];
+    for (size_t i : set.groups) {
+      for (size_t w = 0; w < chosen.size(); ++w) chosen[w] = b_.CreateSelect(guards[i].cut, words[i][w], chosen[w]);
+    }
+    const Registers elements = from_words(chosen, access.dtype, static_cast<size_t>(access.vector));
+    for (int i = 0; i < access.vector; ++i) {
+      const auto [address, mask] = cut_element(access, block, i);
+      store_words(access, address, mask, memory_words({elements[static_cast<size_t>(i)]}, access.dtype), access.element_bytes());
+    }
+    b_.CreateBr(block.done);
+    b_.SetInsertPoint(block.done);
   }
-  if (any == nullptr) return nullptr;
-  llvm::BasicBlock* branch = llvm::BasicBlock::Create(context_, "cut", function_);
-  llvm::BasicBlock* done = llvm::BasicBlock::Create(context_, "cut.done", function_);
-  b_.CreateCondBr(any, branch, done);
-  *before = b_.GetInsertBlock();
-  b_.SetInsertPoint(branch);
-  return done;
 }
 
 void Lowering::lower_store(const Op& op) {
@@ -190,6 +233,7 @@ void Lowering::lower_store(const Op& op) {
   const Registers& value = registers(op.operands[0]);
   llvm::Value* owner = owner_condition(*access.layout);
   const unsigned bytes = access.element_bytes() * static_cast<unsigned>(access.vector);
+  std::vector<Words> words;
   for (size_t i = 0; i < groups.size(); ++i) {
     if (owner != nullptr) {
       guards[i].full = guards[i].full == nullptr ? owner : b_.CreateAnd(guards[i].full, owner);
@@ -197,20 +241,10 @@ void Lowering::lower_store(const Op& op) {
     }
     llvm::SmallVector<llvm::Value*, 16> elements;
     for (uint32_t reg : groups[i]) elements.push_back(value[reg]);
-    store_words(access, access_address(access, groups[i][0]), guards[i].full, memory_words(elements, access.dtype), bytes);
+    words.push_back(memory_words(elements, access.dtype));
+    store_words(access, access_address(access, groups[i][0]), guards[i].full, words.back(), bytes);
   }
-  llvm::BasicBlock* before = nullptr;
-  llvm::BasicBlock* done = access.is_split ? begin_cut(guards, &before) : nullptr;
-  if (done == nullptr) return;
-  const Registers masks = access_masks(access, -1);
-  for (size_t i = 0; i < groups.size(); ++i) {
-    for (uint32_t reg : groups[i]) {
-      llvm::Value* mask = masks[reg] == nullptr ? guards[i].cut : b_.CreateAnd(guards[i].cut, masks[reg]);
-      store_words(access, access_address(access, reg), mask, memory_words({value[reg]}, access.dtype), access.element_bytes());
-    }
-  }
-  b_.CreateBr(done);
-  b_.SetInsertPoint(done);
+  if (access.is_split) store_cut_vectors(access, groups, guards, words);
 }
 
 }  // namespace kaon::compiler::codegen

@@ -2,6 +2,7 @@
 #include "compiler/config/knob_list.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "compiler/config/grid_nest.h"
@@ -55,11 +56,15 @@ Knob row_axis_knob(const Axis& axis, bool inner) {
   return knob;
 }
 
-/// Tensors that some op reads or writes, in signature order.
-std::set<int64_t> accessed_tensors(const Kernel& kernel) {
-  std::set<int64_t> tensors;
+/// Tensors that some op reads or writes, in signature order, and whether one of their tiles is as large as tiles get:
+/// only those can crowd others out of a cache.
+std::map<int64_t, bool> accessed_tensors(const Kernel& kernel, const std::vector<AxisSet>& sets) {
+  std::map<int64_t, bool> tensors;
   walk(kernel.body, [&](const Op& op, const ConstOpPlace&) {
-    if (op.kind == OpKind::kLoad || op.kind == OpKind::kStore) tensors.insert(op.int_attr("tensor"));
+    if (op.kind != OpKind::kLoad && op.kind != OpKind::kStore) return;
+    const ValueId tile = op.kind == OpKind::kStore ? op.operands[0] : op.result();
+    const bool is_large = !sets.empty() && kernel.type(tile).axes.size() >= sets[0].axes.size();
+    tensors[op.int_attr("tensor")] |= is_large;
   });
   return tensors;
 }
@@ -103,10 +108,13 @@ void add_access_knobs(const Kernel& kernel, const std::vector<AxisSet>& sets, st
     if (!is_row_axis(kernel.axis(id))) knob.choices.push_back("1");
     knobs->push_back(std::move(knob));
   }
-  knobs->push_back({"index", {"32", "64"}, "64", "bits of offsets within a tensor"});
-  for (const int64_t tensor : accessed_tensors(kernel)) {
+  // Row addresses are computed once a tile, so 32 bits rarely pay for their guard: legal, but not searched.
+  knobs->push_back({"index", {"64"}, "64", "bits of offsets within a tensor, 32 or 64"});
+  for (const auto& [tensor, is_large] : accessed_tensors(kernel, sets)) {
     const std::string& name = kernel.signature.tensors[static_cast<size_t>(tensor)].name;
-    knobs->push_back({"evict." + name, {"default", "stream"}, "default", "how long caches should keep " + name});
+    Knob knob{"evict." + name, {"default"}, "default", "how long caches should keep " + name + ": default or stream"};
+    if (is_large) knob.choices.push_back("stream");
+    knobs->push_back(std::move(knob));
   }
   const int64_t depth = static_cast<int64_t>(find_grid_nest(kernel).axes.size());
   if (depth > 1) {

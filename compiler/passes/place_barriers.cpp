@@ -1,86 +1,123 @@
 // Forward dataflow of accesses that no barrier has ordered yet.
 #include "compiler/passes/place_barriers.h"
 
+#include <map>
 #include <memory>
 #include <set>
+#include <string>
 #include <utility>
 
 namespace kaon::compiler {
 
 namespace {
 
-/// Buffers that have been written or read since the last barrier on some path.
+/// Buffers that have been written (in which layouts) or read since the last barrier on some path.
 struct Pending {
-  std::set<int64_t> written;
+  std::map<int64_t, std::set<std::string>> written;
   std::set<int64_t> read;
 
   void merge(const Pending& other) {
-    written.insert(other.written.begin(), other.written.end());
+    for (const auto& [buffer, layouts] : other.written) written[buffer].insert(layouts.begin(), layouts.end());
     read.insert(other.read.begin(), other.read.end());
   }
   friend bool operator==(const Pending& a, const Pending& b) { return a.written == b.written && a.read == b.read; }
 };
 
-bool needs_barrier(const Op& op, const Pending& pending) {
-  const int64_t buffer = op.int_attr("buffer");
-  if (op.kind == OpKind::kSharedLoad) return pending.written.count(buffer) > 0;
-  if (op.kind == OpKind::kSharedStore) return pending.written.count(buffer) > 0 || pending.read.count(buffer) > 0;
-  return false;
-}
+/// Follows the accesses of a region tree. Where one needs a barrier, it inserts one, or only notes that one is missing.
+class Follower {
+ public:
+  Follower(const Kernel& kernel, bool inserts) : kernel_(kernel), inserts_(inserts) {}
+  bool found_missing() const { return found_missing_; }
 
-void note_access(const Op& op, Pending* pending) {
-  if (op.kind == OpKind::kSharedLoad) pending->read.insert(op.int_attr("buffer"));
-  if (op.kind == OpKind::kSharedStore) pending->written.insert(op.int_attr("buffer"));
-}
-
-/// What is pending behind `region` when `pending` is before it; inserts the barriers that this asks for.
-Pending place(Region* region, Pending pending);
-
-/// A loop's body also follows itself. Barriers once inserted stay, so pending accesses only shrink from round to round.
-Pending place_loop(Region* body, const Pending& before) {
-  Pending entry = before;
-  while (true) {
-    const Pending after = place(body, entry);
-    Pending next = before;
-    next.merge(after);
-    if (next == entry) break;
-    entry = std::move(next);
-  }
-  return entry;  // the loop may run no time at all
-}
-
-Pending place(Region* region, Pending pending) {
-  for (size_t i = 0; i < region->ops.size(); ++i) {
-    Op& op = *region->ops[i];
-    if (op.kind == OpKind::kBarrier) {
-      pending = Pending();
-    } else if (op.kind == OpKind::kLoop) {
-      pending = place_loop(&op.regions[0], pending);
-    } else if (op.kind == OpKind::kIf) {
-      Pending joined = place(&op.regions[0], pending);
-      joined.merge(place(&op.regions[1], pending));
-      pending = std::move(joined);
-    } else if (op.kind == OpKind::kGrid) {
-      pending = place(&op.regions[0], Pending());
-    } else {
-      if (needs_barrier(op, pending)) {
-        auto barrier = std::make_unique<Op>();
-        barrier->kind = OpKind::kBarrier;
-        barrier->range = op.range;
-        region->ops.insert(region->ops.begin() + static_cast<ptrdiff_t>(i), std::move(barrier));
+  /// What is pending behind `region` when `pending` is before it.
+  Pending follow(Region* region, Pending pending) {
+    for (size_t i = 0; i < region->ops.size(); ++i) {
+      Op& op = *region->ops[i];
+      if (op.kind == OpKind::kBarrier) {
         pending = Pending();
-        ++i;
+      } else if (op.kind == OpKind::kLoop) {
+        pending = follow_loop(&op.regions[0], pending);
+      } else if (op.kind == OpKind::kIf) {
+        Pending joined = follow(&op.regions[0], pending);
+        joined.merge(follow(&op.regions[1], pending));
+        pending = std::move(joined);
+      } else if (op.kind == OpKind::kGrid) {
+        pending = follow(&op.regions[0], Pending());
+      } else {
+        if (needs_barrier(op, pending)) {
+          found_missing_ = true;
+          pending = Pending();
+          if (inserts_) insert_barrier(region, i++);
+        }
+        note_access(op, &pending);
       }
-      note_access(*region->ops[i], &pending);
+    }
+    return pending;
+  }
+
+ private:
+  bool needs_barrier(const Op& op, const Pending& pending) const {
+    const int64_t buffer = op.int_attr("buffer");
+    const auto written = pending.written.find(buffer);
+    if (op.kind == OpKind::kSharedLoad) return written != pending.written.end();
+    if (op.kind != OpKind::kSharedStore) return false;
+    if (pending.read.count(buffer) > 0) return true;
+    // Two writes in one layout are each element's owner writing twice.
+    return written != pending.written.end() && written->second != std::set<std::string>{layout_text(op)};
+  }
+
+  void note_access(const Op& op, Pending* pending) const {
+    if (op.kind == OpKind::kSharedLoad) pending->read.insert(op.int_attr("buffer"));
+    if (op.kind == OpKind::kSharedStore) pending->written[op.int_attr("buffer")].insert(layout_text(op));
+  }
+
+  std::string layout_text(const Op& store) const { return kernel_.layout(store.operands[0]).to_string(); }
+
+  /// A loop's body also follows itself, and may run no time at all. Inserted barriers stay, so this ends.
+  Pending follow_loop(Region* body, const Pending& before) {
+    Pending entry = before;
+    while (true) {
+      Pending next = before;
+      next.merge(follow(body, entry));
+      if (next == entry) return entry;
+      entry = std::move(next);
     }
   }
-  return pending;
+
+  static void insert_barrier(Region* region, size_t index) {
+    auto barrier = std::make_unique<Op>();
+    barrier->kind = OpKind::kBarrier;
+    barrier->range = region->ops[index]->range;
+    region->ops.insert(region->ops.begin() + static_cast<ptrdiff_t>(index), std::move(barrier));
+  }
+
+  const Kernel& kernel_;
+  bool inserts_;
+  bool found_missing_ = false;
+};
+
+/// Takes out each barrier that later ones have made unnecessary: those of a loop's first round, before its end was known.
+void prune(Kernel& kernel, Region* region) {
+  for (size_t i = 0; i < region->ops.size(); ++i) {
+    for (Region& inner : region->ops[i]->regions) prune(kernel, &inner);
+    if (region->ops[i]->kind != OpKind::kBarrier) continue;
+    std::unique_ptr<Op> barrier = std::move(region->ops[i]);
+    region->ops.erase(region->ops.begin() + static_cast<ptrdiff_t>(i));
+    Follower check(kernel, /*inserts=*/false);
+    check.follow(&kernel.body, Pending());
+    if (check.found_missing()) {
+      region->ops.insert(region->ops.begin() + static_cast<ptrdiff_t>(i), std::move(barrier));
+    } else {
+      --i;
+    }
+  }
 }
 
 }  // namespace
 
 Status place_barriers(Kernel& kernel, const Target&) {
-  place(&kernel.body, Pending());
+  Follower(kernel, /*inserts=*/true).follow(&kernel.body, Pending());
+  prune(kernel, &kernel.body);
   return Status::ok();
 }
 

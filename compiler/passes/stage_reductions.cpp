@@ -66,13 +66,11 @@ class Stager {
     std::vector<int64_t> dims = op.ints_attr("dims");
     ValueId value = op.operands[0];
     if (has_digits(value, dims, Where::kRegister) || may_lack_lanes(value, dims)) value = fold_thread(builder, fn, value, dims);
-    if (has_digits(value, dims, Where::kLane)) {
-      const PartialTile tile = axes_.fold(value, dims, Where::kLane);
-      value = builder.reduce_lanes(fn, value, dims, tile.type, tile.layout);
-    }
+    if (has_digits(value, dims, Where::kLane)) value = fold_lanes(builder, fn, value, dims);
     if (has_digits(value, dims, Where::kWarp)) {
-      value = through_shared(builder, value, gathered(value, dims), "partials");
-      value = fold_thread(builder, fn, value, dims);
+      const bool by_lanes = folds_by_lanes(value, dims);
+      value = through_shared(builder, value, gathered(value, dims, by_lanes ? Where::kLane : Where::kRegister), "partials");
+      value = by_lanes ? fold_lanes(builder, fn, value, dims) : fold_thread(builder, fn, value, dims);
     }
     if (op.int_attr("keepdim") == 0) {
       std::sort(dims.rbegin(), dims.rend());
@@ -95,17 +93,35 @@ class Stager {
     return builder.reduce_thread(fn, value, dims, tile.type, tile.layout);
   }
 
-  /// The same tile with the warp digits of `dims` in registers: every thread holds the partial results of all warps.
-  PartialTile gathered(ValueId value, const std::vector<int64_t>& dims) {
+  ValueId fold_lanes(Builder& builder, ReduceFn fn, ValueId value, const std::vector<int64_t>& dims) {
+    const PartialTile tile = axes_.fold(value, dims, Where::kLane);
+    return builder.reduce_lanes(fn, value, dims, tile.type, tile.layout);
+  }
+
+  /// Whether the partial results of the warps are better read one per lane and folded by shuffles than all by every
+  /// thread: from eight warps on the reads would outnumber the shuffles, all on the same pipe.
+  bool folds_by_lanes(ValueId value, const std::vector<int64_t>& dims) const {
+    const Layout& layout = kernel_.layout(value);
+    uint64_t partials = 1;
+    for (const int64_t dim : dims) partials *= layout.capacity(static_cast<int>(dim));
+    bool lanes_are_free = true;
+    for (int dim = 0; dim < layout.rank(); ++dim) {
+      for (const Digit& digit : layout.digits(dim)) lanes_are_free = lanes_are_free && digit.where != Where::kLane;
+    }
+    return lanes_are_free && partials >= 8 && partials <= 32 && (partials & (partials - 1)) == 0;
+  }
+
+  /// The same tile with the warp digits of `dims` in registers or lanes of every warp.
+  PartialTile gathered(ValueId value, const std::vector<int64_t>& dims, Where where) {
     PartialTile out{kernel_.type(value), Layout()};
     const Layout layout = kernel_.layout(value);
     std::vector<std::vector<Digit>> digits;
-    uint32_t unit = layout.num_registers();
+    uint32_t unit = where == Where::kLane ? 1 : layout.num_registers();
     for (int dim = 0; dim < layout.rank(); ++dim) {
       digits.push_back(layout.digits(dim));
       if (std::find(dims.begin(), dims.end(), dim) == dims.end() || digits.back().empty()) continue;
       const auto count = static_cast<uint32_t>(layout.capacity(dim));
-      digits.back() = {{count, Where::kRegister, unit}};
+      digits.back() = {{count, where, unit}};
       unit *= count;
     }
     out.layout = Layout(std::move(digits), layout.num_warps(), layout.num_blocks());

@@ -1,0 +1,161 @@
+// Knobs, legality in words and numbers, normal form, enumeration, and what configs mean for the axes.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "compiler/config/grid_nest.h"
+#include "compiler/config/tile_plan.h"
+#include "compiler/ir/walk.h"
+#include "tests/support/pass_harness.h"
+#include "tests/unit/passes/kernels.h"
+
+namespace kaon::compiler {
+namespace {
+
+TEST(ConfigSpace, knobs_are_named_after_what_they_turn) {
+  const Kernel logical = logical_kernel(kSoftmax, DType::kF16);
+  const ConfigSpace space(logical, target_of());
+  std::string names;
+  for (const Knob& knob : space.knobs()) names += knob.name + " ";
+  EXPECT_EQ(names, "block.m num_warps vec reduce.N lanes.N shift.N div.N index evict.x evict.out maxnreg ");
+  EXPECT_EQ(space.default_config().to_text(), "block.m=1 div.N=8 index=64 num_warps=4 reduce.N=resident(4) vec=8");
+  EXPECT_EQ(space.find("vec")->default_value, "8");
+  EXPECT_EQ(space.find("block.N"), nullptr);
+  const Kernel f32 = logical_kernel(kSoftmax, DType::kF32);
+  EXPECT_EQ(ConfigSpace(f32, target_of()).find("vec")->default_value, "4");
+}
+
+TEST(ConfigSpace, softmax_has_some_thousand_legal_configs_in_canonical_order) {
+  const Kernel logical = logical_kernel(kSoftmax, DType::kF16);
+  const ConfigSpace space(logical, target_of());
+  const std::vector<Config> all = space.enumerate(SIZE_MAX);
+  EXPECT_GT(all.size(), 300u);
+  EXPECT_LT(all.size(), 4000u);
+  EXPECT_GE(space.size(), all.size());
+  std::set<uint64_t> fingerprints;
+  for (const Config& config : all) {
+    EXPECT_EQ(space.why_illegal(config), "") << config.to_text();
+    EXPECT_EQ(space.normalize(config), config) << config.to_text();
+    EXPECT_TRUE(fingerprints.insert(config.fingerprint()).second) << config.to_text();
+  }
+  const std::vector<Config> first = space.enumerate(10);
+  ASSERT_EQ(first.size(), 10u);
+  for (size_t i = 0; i < first.size(); ++i) EXPECT_EQ(first[i], all[i]);
+}
+
+TEST(ConfigSpace, why_illegal_has_words_and_numbers) {
+  const Kernel logical = logical_kernel(kSoftmax, DType::kF16);
+  const ConfigSpace space(logical, target_of());
+  const auto why = [&](const char* text) { return space.why_illegal(config_of(text)); };
+  EXPECT_EQ(why("blok.m=1").rfind("no knob blok.m; this kernel has block.m, num_warps", 0), 0u);
+  EXPECT_EQ(why("num_warps=33"), "num_warps=33: expected an integer from 1 to 32");
+  EXPECT_EQ(why("num_warps=few"), "num_warps=few: expected an integer from 1 to 32");
+  EXPECT_EQ(why("block.m=3"), "block.m=3 is no power of two");
+  EXPECT_EQ(why("vec=3"), "vec=3 is no power of two");
+  EXPECT_EQ(why("reduce.N=whole"), "reduce.N=whole: expected resident(1...64) or chunk(a power of two up to 65536)");
+  EXPECT_EQ(why("num_warps=4 reduce.N=chunk(1000)"),
+            "reduce.N=chunk(1000): expected resident(1...64) or chunk(a power of two up to 65536)");
+  EXPECT_EQ(why("num_warps=4 lanes.N=128 reduce.N=chunk(512)"),
+            "a tile of 512 along N is no multiple of 128 threads x 8 elements");
+  EXPECT_EQ(why("num_warps=4 lanes.N=24"), "lanes.N=24 is neither a power of two up to 32 nor whole warps that divide 4 warps");
+  EXPECT_EQ(why("num_warps=4 lanes.N=96"), "lanes.N=96 is neither a power of two up to 32 nor whole warps that divide 4 warps");
+  EXPECT_EQ(why("num_warps=32 reduce.N=resident(8)"),
+            "64 elements of a tile in one thread need about 88 registers, at 1024 threads there are 64");
+  EXPECT_EQ(why("num_warps=2 reduce.N=resident(33)"),
+            "264 elements of a tile in one thread need about 288 registers, at 64 threads there are 255");
+  EXPECT_EQ(why("num_warps=4 block.m=2 lanes.N=32"), "only 64 of 128 threads would have work of their own; lower num_warps or raise a block");
+  EXPECT_EQ(why("shift.N=1 vec=1"), "shift.N=1: with vec=1 every address is aligned");
+  EXPECT_EQ(why("shift.N=2"), "shift.N=2: expected 0 or 1");
+  EXPECT_EQ(why("div.N=4"), "div.N=4 is no multiple of vec=8");
+  EXPECT_EQ(why("evict.x=never"), "evict.x=never: expected default or stream");
+  EXPECT_EQ(why("index=16"), "index=16: expected 32 or 64");
+  EXPECT_EQ(why("maxnreg=8"), "maxnreg=8: expected an integer from 24 to 255");
+  EXPECT_EQ(why("num_warps=7 reduce.N=resident(7)"), "");
+}
+
+TEST(ConfigSpace, equal_code_has_equal_text) {
+  const Kernel logical = logical_kernel(kSoftmax, DType::kF16);
+  const ConfigSpace space(logical, target_of());
+  const auto same = [&](const char* a, const char* b) {
+    EXPECT_EQ(space.normalize(config_of(a)).to_text(), space.normalize(config_of(b)).to_text());
+  };
+  same("num_warps=4 lanes.N=128", "num_warps=4");
+  same("num_warps=4 block.m=4 lanes.N=32", "num_warps=4 block.m=4 lanes.N=auto");
+  same("vec=1 div.N=8", "vec=1 div.N=1");
+  same("shift.N=1 div.N=8", "shift.N=1 div.N=1");
+  same("maxnreg=0 evict.x=default shift.N=0", "vec=8");
+  EXPECT_NE(space.normalize(config_of("num_warps=1 block.m=4 lanes.N=32")), space.normalize(config_of("num_warps=1 block.m=4")));
+}
+
+TEST(ConfigSpace, generic_configs_are_legal_for_every_kernel) {
+  for (const char* text : {kSoftmax, kVectorAdd, kRowSum, kLogSumExp, kNormalise, kScaleBias, kColumnSum, kPlaneSum}) {
+    const Kernel logical = logical_kernel(text);
+    const ConfigSpace space(logical, target_of());
+    EXPECT_EQ(space.why_illegal(space.generic_config()), "") << text;
+    EXPECT_EQ(space.why_illegal(space.default_config()), "") << text;
+    const Result<Kernel> staged = run_pipeline(logical, space.generic_config(), target_of());
+    ASSERT_TRUE(staged) << text << staged.status().to_string();
+    EXPECT_TRUE(staged->guards.empty()) << text;
+    EXPECT_TRUE(run_pipeline(logical, space.default_config(), target_of())) << text;
+  }
+}
+
+/// Layout of the widest value under a config.
+std::string layout_under(const char* kernel_text, const char* config_text) {
+  const Kernel logical = logical_kernel(kernel_text, DType::kF16);
+  const ConfigSpace space(logical, target_of());
+  const std::vector<AxisSet> sets = find_axis_sets(logical);
+  const Result<TilePlan> plan = plan_tiles(logical, sets, space.normalize(config_of(config_text)));
+  return plan ? plan->layout(0, sets[0].axes).to_string() : plan.status().message();
+}
+
+TEST(TilePlan, vectors_then_threads_then_repetitions_and_rows_with_what_is_left) {
+  EXPECT_EQ(layout_under(kSoftmax, "num_warps=8 reduce.N=resident(7)"), "[1 | 8r1 32l1 8w1 7r8] warps 8");
+  EXPECT_EQ(layout_under(kSoftmax, "num_warps=7 reduce.N=resident(7)"), "[1 | 8r1 32l1 7w1 7r8] warps 7");
+  EXPECT_EQ(layout_under(kSoftmax, "num_warps=4 block.m=4 reduce.N=resident(2)"), "[4w1 | 8r1 32l1 2r8] warps 4");
+  EXPECT_EQ(layout_under(kSoftmax, "num_warps=2 block.m=8 reduce.N=resident(1)"), "[4l8 2w1 | 8r1 8l1] warps 2");
+  EXPECT_EQ(layout_under(kSoftmax, "num_warps=4 block.m=2 reduce.N=chunk(1024)"), "[2w2 | 8r1 32l1 2w1 2r8] warps 4");
+  EXPECT_EQ(layout_under(kSoftmax, "num_warps=1 block.m=4 lanes.N=32 reduce.N=resident(1)"), "[4r8 | 8r1 32l1] warps 1");
+  EXPECT_EQ(layout_under(kScaleBias, "num_warps=6 block.m=2 block.n=768"), "block.n=768 is no power of two");
+  EXPECT_EQ(layout_under(kScaleBias, "num_warps=4 block.m=2 block.n=1024"), "[2w2 | 8r1 32l1 2w1 2r8] warps 4");
+}
+
+TEST(LinearForm, reads_what_guards_can_bound) {
+  const Expr n = Expr::slot(3);
+  const auto form = [](const Expr& e) {
+    const auto f = linear_form(e);
+    return f ? std::to_string(f->slot) + ":" + std::to_string(f->scale) + ":" + std::to_string(f->offset) : "none";
+  };
+  EXPECT_EQ(form(n), "3:1:0");
+  EXPECT_EQ(form(n * Expr(2) + Expr(1)), "3:2:1");
+  EXPECT_EQ(form(Expr(7)), "-1:0:7");
+  EXPECT_EQ(form(n + n), "3:2:0");
+  EXPECT_EQ(form(n - n), "-1:0:0");
+  EXPECT_EQ(form(Expr(5) - n), "none");
+  EXPECT_EQ(form(n * n), "none");
+  EXPECT_EQ(form(n + Expr::slot(4)), "none");
+  EXPECT_EQ(form(floor_div(n, Expr(2))), "none");
+}
+
+TEST(GridNest, only_scalar_ops_may_stand_between_tiles) {
+  const char* nested = R"(
+kernel nested(x: f32[B, M, N]) -> (out: f32[B, M, N]) {
+  for b in tile(B, block=1) { for m, n in tile(M, N) { out[b, m, n] = x[b, m, n]; } }
+}
+)";
+  const char* broken = R"(
+kernel broken(x: f32[B, N]) -> (out: f32[B, N]) {
+  for b in tile(B, block=1) {
+    let total = sum(x[b, :], dim=1, keepdim=true);
+    for n in tile(N) { out[b, n] = x[b, n] / total; }
+  }
+}
+)";
+  EXPECT_EQ(find_grid_nest(logical_kernel(nested)).axes.size(), 3u);
+  EXPECT_EQ(find_grid_nest(logical_kernel(broken)).axes.size(), 1u);
+  const Kernel logical = logical_kernel(nested);
+  EXPECT_NE(ConfigSpace(logical, target_of()).find("grid.depth"), nullptr);
+}
+
+}  // namespace
+}  // namespace kaon::compiler

@@ -27,6 +27,15 @@ TEST(RoundTrip, every_header_line_and_region_reads_back_as_printed) {
   EXPECT_EQ(verify(*kernel).to_string(), "ok");
 }
 
+TEST(RoundTrip, layouts_and_shared_buffers_read_back_as_printed) {
+  for (const char* text : {kLaidOutText, kStagedText}) {
+    Result<Kernel> kernel = parse_kernel(text);
+    ASSERT_TRUE(kernel) << kernel.status().message();
+    EXPECT_EQ(print(*kernel), text);
+    EXPECT_EQ(kernel->layout(0).num_warps(), 4u);
+  }
+}
+
 TEST(RoundTrip, random_kernels_read_back_as_printed) {
   for (uint64_t seed = 1; seed <= 300; ++seed) {
     RandomKernelOptions options;

@@ -16,44 +16,6 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-/// A laid-out kernel: rows on warps, columns in registers and lanes.
-constexpr const char* kLaidOutText = R"ir(kernel scale {
-  stage laid_out
-  dim M
-  dim N
-  tensor x: f32[M, N]
-  tensor out: f32[M, N] output
-  axis m: tile begin 0, end M, block 4
-  axis N: full extent N, block 256
-  num_warps 4
-  grid {axes = [m]} {
-    %0:f32[m, N] @ [4w1 | 8r1 32l1] warps 4 = load x[m, N]
-    %1:f32[m, 1] @ [4w1 | 1] warps 4 = reduce %0 {fn = "max", dims = [1], keepdim = 1}
-    %2:f32[m, N] @ [4w1 | 8r1 32l1] warps 4 = broadcast %1
-    %3:f32[m, N] @ [4w1 | 8r1 32l1] warps 4 = binary %0, %2 {fn = "div"}
-    store out[m, N] %3
-  }
-}
-)ir";
-
-constexpr const char* kStagedText = R"ir(kernel staged {
-  stage staged
-  dim M
-  tensor x: f32[M]
-  tensor out: f32[M] output
-  axis m: tile begin 0, end M, block 128
-  num_warps 4
-  shared red bytes 512, offset 0
-  grid {axes = [m]} {
-    %0:f32[m] @ [32l1 4w1] warps 4 = load x[m]
-    shared_store %0 {buffer = red}
-    barrier
-    %1:f32[m] @ [32l1 4w1] warps 4 = shared_load {buffer = red}
-    store out[m] %1
-  }
-}
-)ir";
-
 struct Broken {
   const char* base;
   const char* from;     // what of the base is replaced

@@ -19,6 +19,7 @@ constexpr int64_t kPricesMicro[] = {500, 1000, 2000, 4000, 8000, 16000, 32000};
 constexpr int64_t kDefaultPriceMicro = 800;
 constexpr int64_t kMaxSlackMicro = 1000;
 constexpr size_t kFewestShapes = 4;
+constexpr double kLuckShare = 0.2;  // of the noise floor
 
 // Shapes in seeded random order; shape i of it belongs to fold i % folds.
 std::vector<int> shuffled(std::vector<int> shapes, uint64_t seed) {
@@ -107,7 +108,9 @@ Result<std::vector<PredictedShape>> FitProblem::predict_around(const std::vector
 
 std::vector<int32_t> FitProblem::choose_kept(const std::vector<int>& train,
                                              const std::vector<PredictedShape>& predicted) const {
-  const SubsetOptions subset{options.max_variants, std::llround(1e6 * options.variant_gain)};
+  // Among many twins some will look better than the rest by luck; a gain far inside the noise is no reason to ship one.
+  const double gain = std::max(options.variant_gain, kLuckShare * model.noise_floor_permille / 1000.0);
+  const SubsetOptions subset{options.max_variants, std::llround(1e6 * gain)};
   return choose_subset(table, costs, train, predicted, model, subset);
 }
 

@@ -19,7 +19,7 @@ struct FitProblem {
   DistillOptions options;
   CostModel model;
   CostTable costs;
-  std::vector<int> shapes;     // fitted and usable
+  std::vector<int> shapes;  // fitted and usable
   Vocabulary vocabulary;
 
   /// Trains a teacher on `train` and predicts every config on a denser grid around those shapes.
@@ -40,8 +40,8 @@ struct Validation {
   int64_t mean_cost_micro = 0;  // of left-out shapes at that price
 };
 
-/// k-fold cross-validation over measured shapes, the teacher retrained and the variants chosen anew in each fold. Fewer than four shapes validate
-/// nothing: a fixed price and a cost of 0 come back.
+/// k-fold cross-validation over measured shapes, the teacher retrained and the variants chosen anew in each fold. Fewer
+/// than four shapes validate nothing: a fixed price and a cost of 0 come back.
 Result<Validation> cross_validate(const FitProblem& problem, bool with_teacher);
 
 }  // namespace kaon::heuristics

@@ -34,8 +34,8 @@ std::vector<Axis> moving_axes(const Table& table, const std::vector<int>& shapes
 
 // A size between `size` and a measured neighbour of it.
 int64_t moved(const Axis& axis, int64_t size, Random* random) {
-  const size_t at = static_cast<size_t>(std::lower_bound(axis.sizes.begin(), axis.sizes.end(), size) -
-                                        axis.sizes.begin());
+  const size_t at =
+      static_cast<size_t>(std::lower_bound(axis.sizes.begin(), axis.sizes.end(), size) - axis.sizes.begin());
   const bool up = at == 0 || (at + 1 < axis.sizes.size() && random->below(2) == 1);
   const double from = static_cast<double>(std::max<int64_t>(size, 1));
   const double to = static_cast<double>(std::max<int64_t>(axis.sizes[up ? at + 1 : at - 1], 1));

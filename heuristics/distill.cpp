@@ -62,15 +62,15 @@ Status check_fittable(const FitProblem& problem) {
   const Table& table = problem.table;
   const std::string where = "table \"" + table.dtype_key() + "\": ";
   if (problem.shapes.empty()) {
-    return {Code::kInvalidArgument, where + "no config was measured on any of the " +
-                                        std::to_string(table.num_shapes()) + " fitted shapes"};
+    return {Code::kInvalidArgument,
+            where + "no config was measured on any of the " + std::to_string(table.num_shapes()) + " fitted shapes"};
   }
   for (int s : problem.shapes) {
     if (problem.costs.state(s, table.generic_config) == CellState::kMeasured) return Status::ok();
   }
-  return {Code::kInvalidArgument,
-          where + "the generic config " + table.configs[table.generic_config].variant.config.to_text() +
-              " was never measured right; nothing could serve an unusual call"};
+  return {Code::kInvalidArgument, where + "the generic config " +
+                                      table.configs[table.generic_config].variant.config.to_text() +
+                                      " was never measured right; nothing could serve an unusual call"};
 }
 
 Status decide_teacher(const FitProblem& problem, TrainingTable* training) {
@@ -107,8 +107,8 @@ GrownTree fitted_tree(const FitProblem& problem, const TrainingTable& training, 
 void drop_idle_variants(const FitProblem& problem, TrainingTable* training) {
   for (;;) {
     const GrownTree tree = fitted_tree(problem, *training, training->with_teacher);
-    const std::vector<Sample> samples = measured_samples(problem.table, problem.costs, problem.shapes,
-                                                         training->kept, problem.vocabulary.features);
+    const std::vector<Sample> samples =
+        measured_samples(problem.table, problem.costs, problem.shapes, training->kept, problem.vocabulary.features);
     std::vector<char> serves(training->kept.size(), 0);
     serves.back() = 1;
     for (const Sample& sample : samples) {
@@ -198,15 +198,15 @@ Status check_training(const Table& table, const TrainingTable& training) {
                                         std::to_string(kMaxKept)};
   }
   if (training.kept.back() != table.generic_config) {
-    return {Code::kInvalidArgument, where + "the last kept config must be the generic one, " +
-                                        std::to_string(table.generic_config)};
+    return {Code::kInvalidArgument,
+            where + "the last kept config must be the generic one, " + std::to_string(table.generic_config)};
   }
   std::vector<int32_t> sorted = training.kept;
   std::sort(sorted.begin(), sorted.end());
   const bool repeats = std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
   if (repeats || sorted.front() < 0 || sorted.back() >= table.num_configs()) {
-    return {Code::kInvalidArgument, where + "kept configs must be distinct and below " +
-                                        std::to_string(table.num_configs())};
+    return {Code::kInvalidArgument,
+            where + "kept configs must be distinct and below " + std::to_string(table.num_configs())};
   }
   for (const PredictedShape& shape : training.predicted) {
     if (shape.slots.size() != static_cast<size_t>(table.signature.num_slots()) ||
@@ -260,9 +260,9 @@ Result<Distilled> fit(const Measurements& measurements, const TrainingSet& train
     out.with_teacher = training.tables[t].with_teacher;
     out.teacher_note = training.tables[t].teacher_note;
     out.pruned = problem.vocabulary.pruned;
-    out.tree = to_decision_tree(fitted_tree(problem, training.tables[t], out.with_teacher), problem.vocabulary.features);
-    KAON_RETURN_IF_ERROR(kaon::validate(out.tree, view.tables[t].signature.num_slots(),
-                                        static_cast<int>(kept.size())));
+    out.tree =
+        to_decision_tree(fitted_tree(problem, training.tables[t], out.with_teacher), problem.vocabulary.features);
+    KAON_RETURN_IF_ERROR(kaon::validate(out.tree, view.tables[t].signature.num_slots(), static_cast<int>(kept.size())));
     out.variants = gather_evidence(problem, kept, out.tree);
     score_tables(problem, training.tables[t], measurements.tables[t], measurements.noise_floor_permille, &out);
     distilled.tables.push_back(std::move(out));

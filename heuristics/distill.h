@@ -25,41 +25,42 @@ enum class TeacherMode : uint8_t {
 };
 
 struct DistillOptions {
-  int max_variants = 8;             // per dtype binding, the generic variant included
+  int max_variants = 8;  // per dtype binding, the generic variant included
   int max_leaves = 24;
-  int min_leaf_shapes = 3;          // measured shapes in a leaf, at least
-  double worst_regret = 1.12;       // slowdown beyond which a shape is "badly served" and weighs extra
-  double variant_gain = 0.0005;     // a further variant must lower the mean log regret by this much
-  double predicted_share = 0.35;    // total weight of predicted shapes, relative to the measured ones
-  int predicted_per_measured = 3;   // how much denser the teacher's grid is
-  int folds = 5;                    // of cross-validation over measured shapes
-  uint64_t seed = 20;               // of folds, grid and teacher
+  int min_leaf_shapes = 3;         // measured shapes in a leaf, at least
+  double worst_regret = 1.12;      // slowdown beyond which a shape is "badly served" and weighs extra
+  double variant_gain = 0.0005;    // a further variant must lower the mean log regret by this much, and by a fifth of
+                                   // the noise floor
+  double predicted_share = 0.35;   // total weight of predicted shapes, relative to the measured ones
+  int predicted_per_measured = 3;  // how much denser the teacher's grid is
+  int folds = 5;                   // of cross-validation over measured shapes
+  uint64_t seed = 20;              // of folds, grid and teacher
   TeacherMode teacher = TeacherMode::kAuto;
 };
 
 /// What stands behind one kept variant.
 struct VariantEvidence {
-  int32_t config = 0;          // index into Table::configs
-  int32_t shapes_served = 0;   // fitted shapes that the tree sends to it
-  int32_t shapes_best = 0;     // fitted shapes where it is the fastest, or ties with it
-  int32_t shapes_measured = 0; // fitted shapes where it was timed and right
-  double geomean_slowdown = 0; // over the shapes served, against the fastest; 1 when it serves none
+  int32_t config = 0;           // index into Table::configs
+  int32_t shapes_served = 0;    // fitted shapes that the tree sends to it
+  int32_t shapes_best = 0;      // fitted shapes where it is the fastest, or ties with it
+  int32_t shapes_measured = 0;  // fitted shapes where it was timed and right
+  double geomean_slowdown = 0;  // over the shapes served, against the fastest; 1 when it serves none
   double worst_slowdown = 0;
 };
 
 struct DistilledTable {
   std::string dtypes;
-  int table = 0;                                // index into Measurements::tables
-  DecisionTree tree;                            // leaves hold indices into `variants`
-  std::vector<VariantEvidence> variants;        // in the pack's order; the generic variant is last
+  int table = 0;                          // index into Measurements::tables
+  DecisionTree tree;                      // leaves hold indices into `variants`
+  std::vector<VariantEvidence> variants;  // in the pack's order; the generic variant is last
   std::vector<PrunedFeature> pruned;
   bool with_teacher = false;
   std::string teacher_note;
 
   // Shares of the oracle. [0] fitted shapes, [1] held-out shapes.
   Score tree_score[2];
-  Score subset_score[2];    // the best kept variant per shape: what a perfect tree would reach
-  Score single_score[2];    // the one config that is best over the fitted shapes
+  Score subset_score[2];  // the best kept variant per shape: what a perfect tree would reach
+  Score single_score[2];  // the one config that is best over the fitted shapes
   Score default_score[2];
   Score without_teacher_score[2];  // the ablation: the same fit without, and with, predicted shapes
   Score with_teacher_score[2];

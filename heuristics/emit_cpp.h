@@ -1,4 +1,5 @@
-// The readable twin of a pack: <kernel>_<hardware>.gen.cpp with select() as plain code, and the .S that embeds the pack.
+// The readable twin of a pack: <kernel>_<hardware>.gen.cpp with select() as plain code, and the .S that embeds the
+// pack.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +11,9 @@ namespace kaon::heuristics {
 
 /// What the banner says beyond the measurements.
 struct EmitFacts {
-  std::string date;          // of generation, "2026-12-01"
-  std::string command;       // that remakes the file
-  uint64_t pack_hash = 0;    // pack_hash() of the .kpack (runtime/launch/pack.h)
+  std::string date;        // of generation, "2026-12-01"
+  std::string command;     // that remakes the file
+  uint64_t pack_hash = 0;  // pack_hash() of the .kpack (runtime/launch/pack.h)
 };
 
 /// "softmax_sm90": stem of the generated files, and of the symbols in them.

@@ -114,11 +114,12 @@ Status check_images(const Distilled& distilled, const ImageTable& images) {
                                           " variants, expected " + std::to_string(expected)};
     }
     for (size_t v = 0; v < expected; ++v) {
-      if (images[t][v].empty()) return {Code::kInvalidArgument, where + "variant " + std::to_string(v) + " has no image"};
+      if (images[t][v].empty())
+        return {Code::kInvalidArgument, where + "variant " + std::to_string(v) + " has no image"};
       for (const VariantImage& image : images[t][v]) {
         if (image.bytes.empty()) {
-          return {Code::kInvalidArgument, where + "variant " + std::to_string(v) + " has an empty image for " +
-                                              image.target};
+          return {Code::kInvalidArgument,
+                  where + "variant " + std::to_string(v) + " has an empty image for " + image.target};
         }
       }
     }

@@ -11,7 +11,7 @@ namespace kaon::heuristics {
 
 /// One compiled form of a variant.
 struct VariantImage {
-  std::string target;                          // "sm_90", "host"
+  std::string target;  // "sm_90", "host"
   ImageKind kind = ImageKind::kCubin;
   ImageTrust trust = ImageTrust::kMeasured;
   std::string bytes;

@@ -48,7 +48,8 @@ class SelectEmitter {
     std::string name = identifier(feature.name);
     auto taken = [&](const std::string& candidate) {
       return std::count(slot_names_.begin(), slot_names_.end(), candidate) +
-                 std::count(feature_names_.begin(), feature_names_.end(), candidate) > 0;
+                 std::count(feature_names_.begin(), feature_names_.end(), candidate) >
+             0;
     };
     while (taken(name)) name += "_";
     return name;

@@ -14,9 +14,9 @@
 namespace kaon::heuristics {
 
 struct Score {
-  int32_t shapes = 0;      // that could be scored
-  int32_t unscored = 0;    // no config measured, or the chosen one was not
-  double geomean = 0;      // weighted geometric mean of oracle time / chosen time; 0 when no shape was scored
+  int32_t shapes = 0;    // that could be scored
+  int32_t unscored = 0;  // no config measured, or the chosen one was not
+  double geomean = 0;    // weighted geometric mean of oracle time / chosen time; 0 when no shape was scored
   double worst = 0;
   int32_t worst_shape = -1;  // index into Table::shapes
 };
@@ -36,9 +36,9 @@ Score score(const Table& table, Scope scope, const Chooser& choose);
 int oracle_config(const Table& table, int shape, const std::vector<int32_t>& among = {});
 
 struct Flips {
-  int32_t shapes = 0;         // measured in at least two passes
-  int32_t any = 0;            // the winner differs between the first and the last pass
-  int32_t beyond_noise = 0;   // and the first pass's winner lost by more than the noise floor on the last
+  int32_t shapes = 0;        // measured in at least two passes
+  int32_t any = 0;           // the winner differs between the first and the last pass
+  int32_t beyond_noise = 0;  // and the first pass's winner lost by more than the noise floor on the last
 };
 Flips count_flips(const Table& table, Scope scope, int32_t noise_floor_permille);
 

@@ -194,7 +194,8 @@ void TeacherFeatures::append(int config, const int64_t* slots, std::vector<float
     double capacity = 0;
     for (const Guard& guard : row.variant.guards) {
       if (guard.kind != GuardKind::kAtMost || guard.slot != slot) continue;
-      capacity = capacity == 0 ? static_cast<double>(guard.value) : std::min(capacity, static_cast<double>(guard.value));
+      capacity =
+          capacity == 0 ? static_cast<double>(guard.value) : std::min(capacity, static_cast<double>(guard.value));
     }
     out->push_back(capacity > 0 ? log2_ratio(static_cast<double>(slots[slot]), capacity) : -6.0f);
   }

@@ -44,9 +44,9 @@ class TeacherFeatures {
 
   const DeviceFacts& device_;
   const Table& table_;
-  std::vector<int> size_slots_;                      // dims and integer scalars
-  std::vector<int> inner_slots_;                     // dims that some tensor has innermost
-  std::vector<std::vector<float>> knob_columns_;     // per config
+  std::vector<int> size_slots_;                   // dims and integer scalars
+  std::vector<int> inner_slots_;                  // dims that some tensor has innermost
+  std::vector<std::vector<float>> knob_columns_;  // per config
   int num_columns_ = 0;
 };
 

@@ -75,14 +75,15 @@ class Grower {
       if (plateau_cost < 0 || plateau_cost >= best->cost) return;
       const bool has_preferred = static_cast<size_t>(f) < options_.preferred.size();
       const std::vector<int64_t> none;
-      *best = {f, round_threshold(plateau_low, plateau_high, has_preferred ? options_.preferred[f] : none), plateau_cost};
+      *best = {f, round_threshold(plateau_low, plateau_high, has_preferred ? options_.preferred[f] : none),
+               plateau_cost};
     };
     for (size_t k = 0; k + 1 < order.size(); ++k) {
       left.add(order[k]);
       right.remove(order[k]);
       if (value(order[k]) == value(order[k + 1])) continue;
-      const bool legal = left.measured_shapes() >= options_.min_leaf_shapes &&
-                         right.measured_shapes() >= options_.min_leaf_shapes;
+      const bool legal =
+          left.measured_shapes() >= options_.min_leaf_shapes && right.measured_shapes() >= options_.min_leaf_shapes;
       const int64_t cost = legal ? left.best_chain(nullptr) + right.best_chain(nullptr) : -1;
       if (cost != plateau_cost) {
         close_plateau();
@@ -118,7 +119,8 @@ int64_t round_threshold(int64_t low, int64_t high, const std::vector<int64_t>& p
   int64_t best = -1;
   for (int64_t candidate : preferred) {
     if (candidate < low || candidate >= high) continue;
-    const bool closer = std::abs(static_cast<double>(candidate) - middle) < std::abs(static_cast<double>(best) - middle);
+    const bool closer =
+        std::abs(static_cast<double>(candidate) - middle) < std::abs(static_cast<double>(best) - middle);
     if (best < 0 || closer) best = candidate;
   }
   if (best >= 0) return best;

@@ -21,14 +21,14 @@ struct GrownNode {
   int feature = -1;  // -1 for a leaf
   int64_t threshold = 0;
   int left = -1, right = -1;
-  int64_t leaf_cost = 0;         // weighted, if this node were a leaf
+  int64_t leaf_cost = 0;  // weighted, if this node were a leaf
   int measured_shapes = 0;
   std::vector<uint16_t> ranked;  // if this node were a leaf
 };
 
 struct GrownTree {
-  std::vector<GrownNode> nodes;   // nodes[0] is the root
-  int64_t weight_permille = 0;    // of all samples: turns a price per unit of mean cost into one of total cost
+  std::vector<GrownNode> nodes;  // nodes[0] is the root
+  int64_t weight_permille = 0;   // of all samples: turns a price per unit of mean cost into one of total cost
 };
 
 /// Grows greedily while a split lowers the total cost. `samples` must not be empty.

@@ -146,8 +146,8 @@ Signature read_signature(const Node& node, const std::string& kernel) {
     signature.scalars.push_back({scalars.at(i).at("name").text(), read_dtype(scalars.at(i).at("dtype"))});
   }
   const int num_slots = signature.num_slots();
-  if (num_slots > kMaxSlots) node.fail("needs " + std::to_string(num_slots) + " slots, at most " +
-                                       std::to_string(kMaxSlots));
+  if (num_slots > kMaxSlots)
+    node.fail("needs " + std::to_string(num_slots) + " slots, at most " + std::to_string(kMaxSlots));
   for (size_t i = 0; i < tensors.size(); ++i) {
     Node extents = tensors.at(i).at("extents");
     for (size_t axis = 0; axis < extents.size(); ++axis) {
@@ -250,7 +250,8 @@ Table read_table(const Node& node, const std::string& kernel) {
     Node item = shapes.at(s);
     item.expect_size(3);
     Shape shape;
-    if (!parse_role(item.at(size_t{0}).text(), &shape.role)) item.at(size_t{0}).fail("expected train, measure or held_out");
+    if (!parse_role(item.at(size_t{0}).text(), &shape.role))
+      item.at(size_t{0}).fail("expected train, measure or held_out");
     shape.weight = item.at(1).number();
     shape.slots = item.at(2).integers();
     item.at(2).expect_size(static_cast<size_t>(table.signature.num_slots()));
@@ -349,8 +350,7 @@ TrainingSet read_training_root(const Node& root) {
       Node row = predicted.at(s);
       row.expect_size(3);
       row.at(2).expect_size(table.kept.size());
-      table.predicted.push_back(
-          {row.at(size_t{0}).integers(), row.at(1).integer<int32_t>(0), row.at(2).integers(0)});
+      table.predicted.push_back({row.at(size_t{0}).integers(), row.at(1).integer<int32_t>(0), row.at(2).integers(0)});
     }
     training.tables.push_back(std::move(table));
   }
@@ -374,9 +374,9 @@ Result<T> read_document(std::string_view text, const std::string& name, T (*read
     return read(Node(json, name));
   } catch (const Json::parse_error& error) {
     const bool ended = error.byte > text.size();
-    return Status(Code::kInvalidArgument, name + ":" + line_column(text, error.byte) +
-                                              (ended ? ": the text ends in the middle of a value; it was truncated"
-                                                     : ": not JSON here"));
+    return Status(Code::kInvalidArgument,
+                  name + ":" + line_column(text, error.byte) +
+                      (ended ? ": the text ends in the middle of a value; it was truncated" : ": not JSON here"));
   } catch (const Json::exception& error) {
     return Status(Code::kInvalidArgument, name + ": " + error.what());
   } catch (const ReadError& error) {

@@ -41,9 +41,9 @@ class JsonWriter {
   void separate();
 
   std::string text_;
-  bool first_ = true;        // no comma before the next item
+  bool first_ = true;  // no comma before the next item
   bool after_key_ = false;
-  int line_ = -1;            // pending line break and its indentation
+  int line_ = -1;  // pending line break and its indentation
 };
 
 }  // namespace kaon::heuristics

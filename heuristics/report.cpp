@@ -84,8 +84,11 @@ std::string write_report(const Measurements& measurements, const Distilled& dist
   json.line(1).key("noise_floor").value(measurements.noise_floor_permille / 1000.0);
   json.key("empty_graph_us").value(static_cast<double>(measurements.empty_graph_ns) / 1000);
   json.key("seconds").value(measurements.seconds).key("bytes").value(facts.pack_bytes);
-  json.line(1).key("out_of_range").value("a call outside the measured range of a dim takes the nearest leaf and is "
-                                         "answered as out_of_range");
+  json.line(1)
+      .key("out_of_range")
+      .value(
+          "a call outside the measured range of a dim takes the nearest leaf and is "
+          "answered as out_of_range");
   json.line(1).key("dtypes").begin_object();
   for (const DistilledTable& table : distilled.tables) write_dtype(json, measurements.tables[table.table], table);
   json.line(1).end_object().line().end_object();
@@ -100,18 +103,22 @@ std::string summary_text(const Measurements& measurements, const Distilled& dist
             measurements.device.hardware + ": " + std::to_string(table.variants.size()) + " of " +
             std::to_string(measured.num_configs()) + " configs, " + std::to_string(table.tree.leaves.size()) +
             (table.tree.leaves.size() == 1 ? " leaf" : " leaves") + "; teacher " + table.teacher_note + "\n";
-    std::vector<std::vector<std::string>> rows = {{"config", "serves", "ties or wins", "measured", "slowdown", "worst"}};
+    std::vector<std::vector<std::string>> rows = {
+        {"config", "serves", "ties or wins", "measured", "slowdown", "worst"}};
     for (const VariantEvidence& evidence : table.variants) {
-      rows.push_back({measured.configs[evidence.config].variant.config.to_text(), std::to_string(evidence.shapes_served),
-                      std::to_string(evidence.shapes_best), std::to_string(evidence.shapes_measured),
-                      fixed(evidence.geomean_slowdown, 3), fixed(evidence.worst_slowdown, 3)});
+      rows.push_back({measured.configs[evidence.config].variant.config.to_text(),
+                      std::to_string(evidence.shapes_served), std::to_string(evidence.shapes_best),
+                      std::to_string(evidence.shapes_measured), fixed(evidence.geomean_slowdown, 3),
+                      fixed(evidence.worst_slowdown, 3)});
     }
     text += aligned_table(rows);
     rows = {{"share of the oracle, geomean (worst)", "fitted", "held out"}};
-    const std::pair<const char*, const Score(*)[2]> lines[] = {
-        {"tree", &table.tree_score},           {"best kept variant per shape", &table.subset_score},
-        {"best single config", &table.single_score}, {"default config", &table.default_score},
-        {"tree without teacher", &table.without_teacher_score}, {"tree with teacher", &table.with_teacher_score}};
+    const std::pair<const char*, const Score(*)[2]> lines[] = {{"tree", &table.tree_score},
+                                                               {"best kept variant per shape", &table.subset_score},
+                                                               {"best single config", &table.single_score},
+                                                               {"default config", &table.default_score},
+                                                               {"tree without teacher", &table.without_teacher_score},
+                                                               {"tree with teacher", &table.with_teacher_score}};
     for (const auto& [name, scores] : lines) rows.push_back({name, share((*scores)[0]), share((*scores)[1])});
     text += aligned_table(rows);
   }

@@ -9,8 +9,8 @@
 namespace kaon::heuristics {
 
 struct ReportFacts {
-  std::string date;         // of the report
-  int64_t pack_bytes = 0;   // the .kpack
+  std::string date;        // of the report
+  int64_t pack_bytes = 0;  // the .kpack
 };
 
 /// One JSON object: device, driver, date, noise_floor (a share, 0.01), empty_graph_us, seconds, bytes; and per dtype

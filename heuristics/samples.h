@@ -61,10 +61,10 @@ constexpr int kMaxKept = 32;
 
 /// One shape as the tree sees it. Costs and states are per kept variant, in the order of TrainingTable::kept.
 struct Sample {
-  int shape = -1;                     // index into Table::shapes, or -1 for a predicted one
-  int64_t weight_permille = 0;        // relative to the mean measured shape
-  uint32_t refused = 0;               // bit v: the guards of kept variant v refuse
-  std::vector<int64_t> features;      // values of the vocabulary
+  int shape = -1;                 // index into Table::shapes, or -1 for a predicted one
+  int64_t weight_permille = 0;    // relative to the mean measured shape
+  uint32_t refused = 0;           // bit v: the guards of kept variant v refuse
+  std::vector<int64_t> features;  // values of the vocabulary
   std::vector<int64_t> cost_micro;
   std::vector<CellState> states;
 };

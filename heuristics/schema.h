@@ -11,8 +11,8 @@ constexpr char kTrainingFormat[] = "kaon training";
 constexpr int32_t kFormatVersion = 1;
 
 // Indexed by ExprOp; the first two never appear as words.
-constexpr const char* kExprOpNames[] = {"const",    "slot", "add", "sub", "mul", "floor_div",
-                                        "ceil_div", "mod",  "min", "max"};
+constexpr const char* kExprOpNames[] = {"const",     "slot",     "add", "sub", "mul",
+                                        "floor_div", "ceil_div", "mod", "min", "max"};
 // Indexed by GuardKind.
 constexpr const char* kGuardNames[] = {"divisible", "equal", "at_most", "at_least", "congruent", "span_at_most"};
 

@@ -13,13 +13,13 @@ constexpr size_t kColumns = 120;
 
 const std::set<std::string>& reserved_words() {
   static const std::set<std::string> words = {
-      "alignas",  "auto",   "bool",     "break",    "case",     "catch",  "char",      "class",    "const",  "continue",
-      "default",  "delete", "do",       "double",   "else",     "enum",   "explicit",  "extern",   "false",  "float",
-      "for",      "friend", "goto",     "if",       "inline",   "int",    "long",      "mutable",  "new",    "operator",
-      "private",  "public", "register", "requires", "return",   "short",  "signed",    "sizeof",   "static", "struct",
-      "switch",   "template", "this",   "throw",    "true",     "try",    "typedef",   "typename", "union",  "unsigned",
-      "using",    "virtual", "void",    "volatile", "while",    "and",    "or",        "not",      "xor",    "concept",
-      "floor_div", "ceil_div", "mod",   "min",      "max",      "slots",  "leaf",      "kaon",     "tables"};
+      "alignas",   "auto",     "bool",     "break",    "case",   "catch", "char",     "class",    "const",  "continue",
+      "default",   "delete",   "do",       "double",   "else",   "enum",  "explicit", "extern",   "false",  "float",
+      "for",       "friend",   "goto",     "if",       "inline", "int",   "long",     "mutable",  "new",    "operator",
+      "private",   "public",   "register", "requires", "return", "short", "signed",   "sizeof",   "static", "struct",
+      "switch",    "template", "this",     "throw",    "true",   "try",   "typedef",  "typename", "union",  "unsigned",
+      "using",     "virtual",  "void",     "volatile", "while",  "and",   "or",       "not",      "xor",    "concept",
+      "floor_div", "ceil_div", "mod",      "min",      "max",    "slots", "leaf",     "kaon",     "tables"};
   return words;
 }
 

@@ -9,7 +9,7 @@
 namespace kaon::heuristics {
 
 struct SubsetOptions {
-  int max_variants = 8;             // the generic config included
+  int max_variants = 8;                // the generic config included
   int64_t variant_price_micro = 1500;  // a further variant must lower the mean cost by this much
 };
 

@@ -72,8 +72,8 @@ Status check_configs(const Table& table, const std::string& where) {
   const int n = table.num_configs();
   for (int special : {table.generic_config, table.default_config}) {
     if (special < 0 || special >= n) {
-      return bad(where, "generic or default config " + std::to_string(special) + ", expected one below " +
-                            std::to_string(n));
+      return bad(where,
+                 "generic or default config " + std::to_string(special) + ", expected one below " + std::to_string(n));
     }
   }
   std::set<Config> seen;
@@ -97,8 +97,8 @@ Status check_cell(const Table& table, int pass, int c, int s) {
     return bad(place(table, c, s), "a time, deviation or count is negative");
   }
   if (cell.failure < -1 || cell.failure >= static_cast<int>(table.failures.size())) {
-    return bad(place(table, c, s), "names failure " + std::to_string(cell.failure) + " of " +
-                                       std::to_string(table.failures.size()));
+    return bad(place(table, c, s),
+               "names failure " + std::to_string(cell.failure) + " of " + std::to_string(table.failures.size()));
   }
   if (cell.measured() && cell.failed()) return bad(place(table, c, s), "is both measured and failed");
   if (cell.measured() &&

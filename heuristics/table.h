@@ -117,12 +117,12 @@ struct Measurements {
   std::string kernel;
   DeviceFacts device;
   Origin origin;
-  int32_t noise_floor_permille = 0;            // ratios up to 1 + this are ties
-  int64_t empty_graph_ns = 0;                  // inside every time above
-  double seconds = 0;                          // what the tuning run took, for the report
-  std::vector<std::string> derived_features;   // from the shapes file: "M*N", "ceil_div(N, 64)"
-  std::vector<std::string> ignored_dims;       // from the shapes file: select() does not look at them
-  std::vector<Table> tables;                   // one per dtype binding, in order of declaration
+  int32_t noise_floor_permille = 0;           // ratios up to 1 + this are ties
+  int64_t empty_graph_ns = 0;                 // inside every time above
+  double seconds = 0;                         // what the tuning run took, for the report
+  std::vector<std::string> derived_features;  // from the shapes file: "M*N", "ceil_div(N, 64)"
+  std::vector<std::string> ignored_dims;      // from the shapes file: select() does not look at them
+  std::vector<Table> tables;                  // one per dtype binding, in order of declaration
 };
 
 /// "M=4096 N=1024": dims and integer scalars of a row.

@@ -190,7 +190,12 @@ std::string write_training(const TrainingSet& training) {
     json.key("price_without_micro").value(table.price_without_micro);
     json.line().key("predicted").begin_array();
     for (const PredictedShape& shape : table.predicted) {
-      json.line().begin_array().array(shape.slots).value(shape.weight_permille).array(shape.slowdown_permille).end_array();
+      json.line()
+          .begin_array()
+          .array(shape.slots)
+          .value(shape.weight_permille)
+          .array(shape.slowdown_permille)
+          .end_array();
     }
     json.end_array().end_object();
   }

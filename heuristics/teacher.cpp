@@ -56,9 +56,18 @@ struct Teacher::Model {
 Status Teacher::Model::configure(uint64_t seed) const {
   const std::string seed_text = std::to_string(seed % 1'000'000'007);
   const std::pair<const char*, const char*> params[] = {
-      {"booster", "gbtree"}, {"objective", "reg:squarederror"}, {"tree_method", "hist"}, {"max_bin", "256"},
-      {"eta", "0.12"},       {"max_depth", "6"},                {"min_child_weight", "12"}, {"lambda", "1"},
-      {"base_score", "0.3"}, {"nthread", "1"},                  {"verbosity", "0"},      {"seed", seed_text.c_str()},
+      {"booster", "gbtree"},
+      {"objective", "reg:squarederror"},
+      {"tree_method", "hist"},
+      {"max_bin", "256"},
+      {"eta", "0.12"},
+      {"max_depth", "6"},
+      {"min_child_weight", "12"},
+      {"lambda", "1"},
+      {"base_score", "0.3"},
+      {"nthread", "1"},
+      {"verbosity", "0"},
+      {"seed", seed_text.c_str()},
   };
   for (const auto& [name, value] : params) {
     if (XGBoosterSetParam(booster, name, value) != 0) return xgb_error(name);

@@ -14,20 +14,20 @@ namespace kaon::heuristics {
 /// What the teacher predicts on one shape between the measured ones.
 struct PredictedShape {
   std::vector<int64_t> slots;
-  int32_t weight_permille = 0;           // relative to the mean measured shape
+  int32_t weight_permille = 0;             // relative to the mean measured shape
   std::vector<int64_t> slowdown_permille;  // one per kept config, in the order of `kept`: time over that of the fastest
                                            // config; 0 where its guards refuse the shape
 };
 
 /// What was decided for one dtype binding before the tree is fitted.
 struct TrainingTable {
-  std::string dtypes;                      // Table::dtype_key()
-  std::vector<int32_t> kept;               // indices into Table::configs, best first, the generic config last
-  bool with_teacher = false;               // whether `predicted` takes part in the fit
-  std::string teacher_note;                // why, in words and numbers
-  int64_t price_with_micro = 0;            // what one more leaf must earn, in millionths of mean log regret,
-  int64_t price_without_micro = 0;         // in the fit with predicted shapes, and without
-  std::vector<PredictedShape> predicted;   // kept even where it takes no part: the ablation needs it
+  std::string dtypes;                     // Table::dtype_key()
+  std::vector<int32_t> kept;              // indices into Table::configs, best first, the generic config last
+  bool with_teacher = false;              // whether `predicted` takes part in the fit
+  std::string teacher_note;               // why, in words and numbers
+  int64_t price_with_micro = 0;           // what one more leaf must earn, in millionths of mean log regret,
+  int64_t price_without_micro = 0;        // in the fit with predicted shapes, and without
+  std::vector<PredictedShape> predicted;  // kept even where it takes no part: the ablation needs it
 };
 
 struct TrainingSet {

@@ -69,7 +69,8 @@ std::vector<std::vector<int64_t>> random_rows(const Signature& signature, int co
   std::vector<std::vector<int64_t>> rows;
   Random random(17);
   for (int i = 0; i < count; ++i) {
-    const int64_t m = std::llround(std::exp2(random.uniform() * 20)), n = std::llround(std::exp2(random.uniform() * 20));
+    const int64_t m = std::llround(std::exp2(random.uniform() * 20)),
+                  n = std::llround(std::exp2(random.uniform() * 20));
     rows.push_back(contiguous_slots(signature, {i % 97 == 0 ? 0 : m, n}, {}));
   }
   return rows;
@@ -169,8 +170,9 @@ ImageTable images_of(const Distilled& d) {
   for (const DistilledTable& table : d.tables) {
     images.emplace_back();
     for (size_t v = 0; v < table.variants.size(); ++v) {
-      images.back().push_back({{"sm_90", ImageKind::kFatbin, ImageTrust::kMeasured, "image " + std::to_string(v / 2)},
-                               {"sm_120", ImageKind::kFatbin, ImageTrust::kCrossCompiled, "other " + std::to_string(v)}});
+      images.back().push_back(
+          {{"sm_90", ImageKind::kFatbin, ImageTrust::kMeasured, "image " + std::to_string(v / 2)},
+           {"sm_120", ImageKind::kFatbin, ImageTrust::kCrossCompiled, "other " + std::to_string(v)}});
     }
   }
   return images;

@@ -23,8 +23,8 @@ std::string read_file(const std::filesystem::path& path) {
 // On a difference the new text is left beside the test, to be copied over the old one if the change is meant.
 void expect_file(const std::filesystem::path& expected, const std::string& actual) {
   if (read_file(expected) == actual) return;
-  const std::filesystem::path kept =
-      std::filesystem::temp_directory_path() / (expected.parent_path().filename().string() + "." + expected.filename().string());
+  const std::filesystem::path kept = std::filesystem::temp_directory_path() /
+                                     (expected.parent_path().filename().string() + "." + expected.filename().string());
   std::ofstream(kept, std::ios::binary) << actual;
   ADD_FAILURE() << "differs from " << expected << "; the new text is " << kept;
 }
@@ -54,7 +54,7 @@ TEST_P(Golden, GivesTheCommittedTreeAndSource) {
   Result<Distilled> d = fit(*m, *training, {});
   ASSERT_TRUE(d.is_ok()) << d.status().message();
   expect_file(folder / "tree.txt", all_trees(*m, *d));
-  expect_file(folder / "expected.gen.cpp", emit_cpp(*m, *d, {"2026-12-01", "aot_runner emit row", 0x42}));
+  expect_file(folder / "expected.gen.cpp.txt", emit_cpp(*m, *d, {"2026-12-01", "aot_runner emit row", 0x42}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, Golden, ::testing::Values("capacity", "failing", "waves"),

@@ -36,6 +36,7 @@ TEST(Features, ThatTellNothingApartArePrunedWithAReason) {
   EXPECT_THAT(pruned, ElementsAre("M: always 16", "M*N: orders the shapes as N does", "N%8: always 0",
                                   "ceil_div(N, 4096): always 1", "M*N*2: orders the shapes as N does"));
   m.ignored_dims = {"N"};
+  m.derived_features.clear();
   EXPECT_TRUE(tree_vocabulary(m, m.tables[0]).features.empty());
 }
 
@@ -104,8 +105,8 @@ std::vector<int32_t> subset_of(const Table& table, int max_variants, int64_t pri
 
 TEST(Subset, IsTheCheapestOfItsSize) {
   // Config 3 is second best everywhere; 1 and 2 are each best on half.
-  const Table table = table_of({{2000, 2000, 2000, 2000}, {1000, 1000, 1500, 1500}, {1500, 1500, 1000, 1000},
-                                {1050, 1050, 1050, 1050}});
+  const Table table = table_of(
+      {{2000, 2000, 2000, 2000}, {1000, 1000, 1500, 1500}, {1500, 1500, 1000, 1000}, {1050, 1050, 1050, 1050}});
   EXPECT_THAT(subset_of(table, 1), ElementsAre(0));
   EXPECT_THAT(subset_of(table, 2), ElementsAre(3, 0));
   EXPECT_THAT(subset_of(table, 3), ElementsAre(1, 2, 0));
@@ -121,7 +122,7 @@ TEST(Subset, TreatsTiesAsEqualAndPrefersTheLowerIndex) {
 TEST(Subset, NeverCountsOnFailedCells) {
   const Table table = table_of({{2000, 2000, 2000}, {1000, -1, 1000}, {1100, 1100, 1100}});
   EXPECT_THAT(subset_of(table, 2), ElementsAre(2, 0));
-  EXPECT_THAT(subset_of(table, 3), ElementsAre(1, 2, 0));
+  EXPECT_THAT(subset_of(table, 3), ElementsAre(2, 1, 0));
 }
 
 TEST(Subset, GreedyWithSwapsFindsWhatExactSearchFinds) {

@@ -11,9 +11,9 @@
 namespace kaon::heuristics {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::add_config;
 using testing::add_shape;
+using ::testing::HasSubstr;
 using testing::measure;
 using testing::row_signature;
 using testing::wrap;
@@ -33,10 +33,12 @@ Measurements tiny() {
   add_config(&table, generic, {});
   add_config(&table, vector, {testing::divisible(testing::kSlotN, 8), testing::at_most(testing::kSlotN, 4096)});
   table.configs[1].variant.plan.steps.insert(table.configs[1].variant.plan.steps.begin(), {StepKind::kZero, 1});
-  measure(&table, [](const Config& config, int64_t, int64_t n) {
-    if (n == 4096 && config.get_int("vec", 1) == 8) return -1.0;
-    return 5.0 + static_cast<double>(n) / 100;
-  }, {});
+  measure(&table,
+          [](const Config& config, int64_t, int64_t n) {
+            if (n == 4096 && config.get_int("vec", 1) == 8) return -1.0;
+            return 5.0 + static_cast<double>(n) / 100;
+          },
+          {});
   return wrap(std::move(table));
 }
 
@@ -81,8 +83,9 @@ TEST(Measurements, FitTheBudgetOfACommittedFile) {
     config.set("num_warps", 1 + c % 16);
     config.set("reduce.N", "resident(" + std::to_string(c) + ")");
     config.set("vec", 8);
-    add_config(&table, config, c == 0 ? std::vector<Guard>{}
-                                      : std::vector<Guard>{testing::divisible(3, 8), testing::at_most(3, 1 << 20)});
+    add_config(
+        &table, config,
+        c == 0 ? std::vector<Guard>{} : std::vector<Guard>{testing::divisible(3, 8), testing::at_most(3, 1 << 20)});
   }
   measure(&table, [](const Config&, int64_t m, int64_t n) { return 4 + 4e-6 * static_cast<double>(m * n); }, {});
   for (Cell& cell : table.passes[0]) cell.mad_permille = static_cast<int32_t>(cell.median_ns % 17);
@@ -103,9 +106,11 @@ TEST(Measurements, TellWhereTheTextIsMalformed) {
   EXPECT_THAT(error_of(replaced(text, "\"kernel\": \"row\"", "\"kernel\": 7")),
               HasSubstr("m.json.kernel: expected a string, got number"));
   EXPECT_THAT(error_of(replaced(text, "\"version\": 1", "\"version\": 2")), HasSubstr("expected 1, got 2"));
-  EXPECT_THAT(error_of(replaced(text, "kaon measurements", "kaon training")), HasSubstr("expected \"kaon measurements\""));
+  EXPECT_THAT(error_of(replaced(text, "kaon measurements", "kaon training")),
+              HasSubstr("expected \"kaon measurements\""));
   EXPECT_THAT(error_of(replaced(text, "\"driver\"", "\"drive\"")), HasSubstr("has no \"driver\""));
-  EXPECT_THAT(error_of(replaced(text, "\"held_out\"", "\"heldout\"")), HasSubstr("expected train, measure or held_out"));
+  EXPECT_THAT(error_of(replaced(text, "\"held_out\"", "\"heldout\"")),
+              HasSubstr("expected train, measure or held_out"));
   EXPECT_THAT(error_of(replaced(text, "at_most", "at_mots")), HasSubstr("unknown word \"at_mots\""));
   EXPECT_THAT(error_of(replaced(text, "\"f16\"", "\"f17\"")), HasSubstr("unknown dtype \"f17\""));
 }

@@ -123,17 +123,15 @@ inline bool guard_holds(const Guard& guard, const std::vector<int64_t>& slots) {
   return false;
 }
 
-/// Compiles, runs with `seed` and judges. Fails the test with config and first wrong elements.
-inline void expect_right(const HostCase& c, uint64_t seed = 1) {
+/// Compiles `kernel`, runs it with `seed` and judges. Fails the test with config and first wrong elements.
+inline void expect_right(const Kernel& kernel, const HostCase& c, uint64_t seed = 1) {
   SCOPED_TRACE(c.config + " " + dtype_name(c.dtype));
-  Result<Kernel> kernel = logical_kernel(c);
-  ASSERT_TRUE(kernel) << kernel.status().message();
   Result<Config> config = Config::from_text(c.config);
   ASSERT_TRUE(config) << config.status().message();
-  Result<CompiledVariant> variant = compile(*kernel, *config, *find_target("host"), {});
+  Result<CompiledVariant> variant = compile(kernel, *config, *find_target("host"), {});
   ASSERT_TRUE(variant) << variant.status().message();
 
-  const Signature& signature = kernel->signature;
+  const Signature& signature = kernel.signature;
   std::vector<int64_t> slots(static_cast<size_t>(signature.num_slots()), 0);
   for (size_t i = 0; i < signature.dims.size(); ++i) {
     slots[static_cast<size_t>(signature.dim_slot(static_cast<int>(i)))] = c.dims.at(signature.dims[i]);
@@ -170,12 +168,19 @@ inline void expect_right(const HostCase& c, uint64_t seed = 1) {
       *function, {static_cast<uint64_t>(plan.programs.evaluate(slots.data())), plan.threads, plan.shared_bytes}, slots.data(),
       options);
   ASSERT_TRUE(ran) << ran.message();
-  Result<OracleResult> expected = interpret(*kernel, views, c.scalars, {});
+  Result<OracleResult> expected = interpret(kernel, views, c.scalars, {});
   ASSERT_TRUE(expected) << expected.status().message();
-  const Judgement judgement = judge(*kernel, *expected, views);
+  const Judgement judgement = judge(kernel, *expected, views);
   EXPECT_TRUE(judgement.passed()) << judgement.to_string() << "\n" << variant->staged_ir;
   EXPECT_GT(judgement.compared, 0);
   for (const ZonedTensor& tensor : tensors) EXPECT_EQ(tensor.spoiled_bytes(), 0);
+}
+
+/// The same for the kernel of the case's source.
+inline void expect_right(const HostCase& c, uint64_t seed = 1) {
+  Result<Kernel> kernel = logical_kernel(c);
+  ASSERT_TRUE(kernel) << kernel.status().message();
+  expect_right(*kernel, c, seed);
 }
 
 }  // namespace kaon::compiler

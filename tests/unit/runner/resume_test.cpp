@@ -75,10 +75,12 @@ class FakeCompiler final : public CompileService {
 /// Times of a smooth cost; `noise` makes no two measurements alike, as on a real device.
 class FakeDevice final : public MeasureService {
  public:
-  explicit FakeDevice(bool noise) : noise_(noise) {}
+  /// Writes a byte to `progress` per request, unless that is -1.
+  FakeDevice(bool noise, int progress) : noise_(noise), progress_(progress) {}
   Status measure(const Shape& shape, int pass, const std::vector<StoredVariant>& variants,
                  const std::function<Status(const std::vector<StoredCell>&)>& done) override {
     std::vector<StoredCell> timed;
+    if (progress_ >= 0 && ::write(progress_, "x", 1) != 1) return {Code::kIo, "nobody watches"};
     for (const StoredVariant& variant : variants) {
       ::usleep(100);
       StoredCell cell;
@@ -113,21 +115,22 @@ class FakeDevice final : public MeasureService {
     return static_cast<double>((now.tv_nsec / 7) % 1000) / 1000;
   }
   bool noise_;
+  int progress_;
 };
 
-struct Outcome_ {
+struct TuneOutcome {
   Status status;
   std::string text;   // the final matrix, as emission would see it
   SweepCounts counts;
 };
 
 /// A whole run on the store in `folder`: search, then the final matrix.
-Outcome_ tune(const std::string& folder, bool noise, bool may_measure = true) {
-  Outcome_ result;
+TuneOutcome tune(const std::string& folder, bool noise, bool may_measure = true, int progress = -1) {
+  TuneOutcome result;
   Result<std::unique_ptr<Store>> store = Store::open(folder);
   if (!store.is_ok()) return result.status = store.status(), result;
   FakeCompiler compiler;
-  FakeDevice device(noise);
+  FakeDevice device(noise, progress);
   SweepSetup setup;
   setup.store = store->get();
   setup.compile_context = (*store)->context("compile").value();
@@ -167,63 +170,78 @@ class ResumeTest : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(root_); }
 
-  /// Runs tune() in a child and kills it with SIGKILL after `us`. True when the child was done before.
-  bool run_and_kill(const std::string& folder, bool noise, useconds_t us) {
+  /// Runs tune() in a child and kills it with SIGKILL during its `requests`-th request to the device, `us` into it.
+  /// True when it was killed at work.
+  bool run_and_kill(const std::string& folder, bool noise, int requests, useconds_t us = 0) {
+    int ends[2];
+    EXPECT_EQ(::pipe(ends), 0);
     const pid_t child = ::fork();
-    if (child == 0) ::_exit(tune(folder, noise).status.is_ok() ? 0 : 1);
+    if (child == 0) {
+      ::close(ends[0]);
+      ::_exit(tune(folder, noise, /*may_measure=*/true, ends[1]).status.is_ok() ? 0 : 1);
+    }
+    ::close(ends[1]);
+    char byte = 0;
+    for (int i = 0; i < requests && ::read(ends[0], &byte, 1) == 1; ++i) {
+    }
     ::usleep(us);
     ::kill(child, SIGKILL);
     int status = 0;
     ::waitpid(child, &status, 0);
+    ::close(ends[0]);
     EXPECT_FALSE(WIFEXITED(status) && WEXITSTATUS(status) != 0) << "a run failed by itself";
-    return WIFEXITED(status);
+    return WIFSIGNALED(status);
   }
   std::string root_;
 };
 
 TEST_F(ResumeTest, AKilledRunEndsAsARunInOneGo) {
-  const Outcome_ whole = tune(root_ + "/whole", /*noise=*/false);
+  const TuneOutcome whole = tune(root_ + "/whole", /*noise=*/false);
   ASSERT_TRUE(whole.status.is_ok()) << whole.status.to_string();
   Random random(3);
   int kills = 0;
-  for (int i = 0; i < 12; ++i) kills += run_and_kill(root_ + "/killed", /*noise=*/false, 2000 + 1000 * random.below(60)) ? 0 : 1;
+  for (int i = 0; i < 8; ++i) {
+    kills += run_and_kill(root_ + "/killed", /*noise=*/false, 1 + static_cast<int>(random.below(12)), random.below(900)) ? 1 : 0;
+  }
   EXPECT_GE(kills, 3) << "the kills must hit a run at work";
-  const Outcome_ resumed = tune(root_ + "/killed", /*noise=*/false);
+  const TuneOutcome resumed = tune(root_ + "/killed", /*noise=*/false);
   ASSERT_TRUE(resumed.status.is_ok()) << resumed.status.to_string();
   EXPECT_EQ(resumed.text, whole.text);
 }
 
 TEST_F(ResumeTest, WithNoiseTheStoreAloneRemakesTheResult) {
   Random random(4);
-  for (int i = 0; i < 8; ++i) run_and_kill(root_ + "/store", /*noise=*/true, 2000 + 1000 * random.below(60));
-  const Outcome_ resumed = tune(root_ + "/store", /*noise=*/true);
+  for (int i = 0; i < 6; ++i) {
+    run_and_kill(root_ + "/store", /*noise=*/true, 1 + static_cast<int>(random.below(20)), random.below(900));
+  }
+  const TuneOutcome resumed = tune(root_ + "/store", /*noise=*/true);
   ASSERT_TRUE(resumed.status.is_ok()) << resumed.status.to_string();
   EXPECT_GT(resumed.counts.reused_cells, 0);
-  const Outcome_ replayed = tune(root_ + "/store", /*noise=*/true, /*may_measure=*/false);
+  const TuneOutcome replayed = tune(root_ + "/store", /*noise=*/true, /*may_measure=*/false);
   ASSERT_TRUE(replayed.status.is_ok()) << replayed.status.to_string();
   EXPECT_EQ(replayed.text, resumed.text);
   EXPECT_EQ(replayed.counts.measured, 0);
 }
 
 TEST_F(ResumeTest, AResumeMeasuresOnlyWhatIsMissing) {
-  const Outcome_ whole = tune(root_ + "/whole", /*noise=*/false);
-  run_and_kill(root_ + "/killed", /*noise=*/false, 30000);
-  const Outcome_ resumed = tune(root_ + "/killed", /*noise=*/false);
+  const TuneOutcome whole = tune(root_ + "/whole", /*noise=*/false);
+  run_and_kill(root_ + "/killed", /*noise=*/false, 20);
+  const TuneOutcome resumed = tune(root_ + "/killed", /*noise=*/false);
   EXPECT_LT(resumed.counts.measured, whole.counts.measured);
   EXPECT_LT(resumed.counts.compiled, whole.counts.compiled);
 }
 
 TEST_F(ResumeTest, WithoutDeviceAnIncompleteStoreIsAnErrorAndNotAResult) {
-  run_and_kill(root_ + "/store", /*noise=*/false, 30000);
-  const Outcome_ partial = tune(root_ + "/store", /*noise=*/false, /*may_measure=*/false);
+  run_and_kill(root_ + "/store", /*noise=*/false, 20);
+  const TuneOutcome partial = tune(root_ + "/store", /*noise=*/false, /*may_measure=*/false);
   EXPECT_EQ(partial.status.code(), Code::kNotFound);
   EXPECT_TRUE(partial.text.empty());
 }
 
 TEST_F(ResumeTest, GuardsAndRejectionsCostNothingAndAreNoFailures) {
-  const Outcome_ whole = tune(root_ + "/whole", /*noise=*/false);
+  const TuneOutcome whole = tune(root_ + "/whole", /*noise=*/false);
   ASSERT_TRUE(whole.status.is_ok());
-  const Outcome_ again = tune(root_ + "/whole", /*noise=*/false);
+  const TuneOutcome again = tune(root_ + "/whole", /*noise=*/false);
   EXPECT_EQ(again.counts.measured, 0) << "a refused cell must not be asked again";
   EXPECT_EQ(again.counts.compiled + again.counts.rejected, 0);
   EXPECT_EQ(again.text, whole.text);

@@ -13,6 +13,7 @@
 
 #include "compiler/compile.h"
 #include "compiler/frontend/frontend.h"
+#include "compiler/ir/parser.h"
 #include "compiler/oracle/oracle.h"
 #include "compiler/oracle/soft_float.h"
 #include "runtime/host/image.h"
@@ -21,7 +22,7 @@
 namespace kaon::compiler {
 
 struct HostCase {
-  std::string source;                     // .tile text; its first kernel is taken
+  std::string source;                     // .tile text, of which the first kernel is taken, or a logical kernel's text
   DType dtype = DType::kF32;              // for every generic
   std::string config;                     // knobs as text, the rest default
   std::map<std::string, int64_t> dims;
@@ -32,6 +33,7 @@ struct HostCase {
 };
 
 inline Result<Kernel> logical_kernel(const HostCase& c) {
+  if (c.source.find("stage logical") != std::string::npos) return parse_kernel(c.source);
   SourceFile file("case.tile", c.source);
   Diagnostics diagnostics(file);
   std::unique_ptr<Program> program = Program::create(file, &diagnostics);

@@ -207,38 +207,57 @@ ConfigRow read_config(const Node& node, int num_slots) {
   return row;
 }
 
+// The number after a one-letter word such as "f3" or "x170".
+int32_t counted_word(const Node& node, char letter) {
+  std::string word = node.text();
+  const bool is_counted = word.size() >= 2 && word.size() <= 6 && word[0] == letter &&
+                          word.find_first_not_of("0123456789", 1) == std::string::npos;
+  if (!is_counted) {
+    node.fail("expected nanoseconds, a failure \"f<index>\" or absent cells \"x<count>\", got \"" + word + "\"");
+  }
+  return std::stoi(word.substr(1));
+}
+
 void read_medians(const Node& node, Table* table, int pass) {
   node.expect_size(table->configs.size());
   for (int c = 0; c < table->num_configs(); ++c) {
     Node row = node.at(static_cast<size_t>(c));
-    row.expect_size(table->shapes.size());
-    for (int s = 0; s < table->num_shapes(); ++s) {
-      Node item = row.at(static_cast<size_t>(s));
-      Cell& cell = table->cell(pass, c, s);
-      if (!item.is_string()) {
-        cell.median_ns = item.integer(0);
-        continue;
+    int64_t s = 0;
+    for (size_t i = 0; i < row.size(); ++i) {
+      Node item = row.at(i);
+      const bool is_run = item.is_string() && item.text().substr(0, 1) == "x";
+      const int64_t cells = is_run ? counted_word(item, 'x') : 1;
+      if (s + cells > table->num_shapes()) {
+        row.fail("has more than " + std::to_string(table->num_shapes()) + " cells, one per shape");
       }
-      std::string word = item.text();
-      const bool is_failure = word.size() >= 2 && word.size() <= 6 && word[0] == 'f' &&
-                              word.find_first_not_of("0123456789", 1) == std::string::npos;
-      if (!is_failure) item.fail("expected nanoseconds or a failure \"f<index>\", got \"" + word + "\"");
-      cell.failure = std::stoi(word.substr(1));
+      if (!is_run) {
+        Cell& cell = table->cell(pass, c, static_cast<int>(s));
+        if (item.is_string()) {
+          cell.failure = counted_word(item, 'f');
+        } else {
+          cell.median_ns = item.integer(0);
+        }
+      }
+      s += cells;
+    }
+    if (s != table->num_shapes()) {
+      row.fail("has " + std::to_string(s) + " cells, expected " + std::to_string(table->num_shapes()));
     }
   }
 }
 
 void read_side(const Node& node, Table* table, int pass, int32_t Cell::*field) {
-  const bool matrix = node.is_array();
-  if (matrix) node.expect_size(table->configs.size());
-  const int32_t same = matrix ? 0 : node.integer<int32_t>(0);
+  node.expect_size(table->configs.size());
   for (int c = 0; c < table->num_configs(); ++c) {
-    if (matrix) node.at(static_cast<size_t>(c)).expect_size(table->shapes.size());
+    Node row = node.at(static_cast<size_t>(c));
+    size_t next = 0;
     for (int s = 0; s < table->num_shapes(); ++s) {
       Cell& cell = table->cell(pass, c, s);
       if (!cell.measured()) continue;
-      cell.*field = matrix ? node.at(static_cast<size_t>(c)).at(static_cast<size_t>(s)).integer<int32_t>(0) : same;
+      if (row.is_array() && next >= row.size()) row.fail("has too few values, expected one per measured cell");
+      cell.*field = (row.is_array() ? row.at(next++) : row).integer<int32_t>(0);
     }
+    if (row.is_array()) row.expect_size(next);
   }
 }
 

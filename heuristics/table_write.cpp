@@ -1,5 +1,6 @@
 // The committed text of measurements and of the integer training table.
 #include <algorithm>
+#include <functional>
 
 #include "heuristics/json_writer.h"
 #include "heuristics/schema.h"
@@ -8,6 +9,8 @@
 
 namespace kaon::heuristics {
 namespace {
+
+constexpr int kShortestRun = 4;  // of absent cells, to be written as a count
 
 void write_expr(JsonWriter& json, const Expr& expr) {
   json.begin_array();
@@ -74,44 +77,53 @@ void write_config(JsonWriter& json, const ConfigRow& row) {
   json.end_object();
 }
 
+// Cells of one config: nanoseconds, "f<index>" for a failure, 0 for an absent cell, "x<count>" for a run of those.
+std::string median_row(const Table& table, int pass, int c) {
+  std::string row;
+  auto append = [&](const std::string& item) { row += (row.empty() ? "" : ",") + item; };
+  int absent = 0;
+  auto flush_absent = [&] {
+    if (absent >= kShortestRun) {
+      append("\"x" + std::to_string(absent) + "\"");
+    } else {
+      for (int i = 0; i < absent; ++i) append("0");
+    }
+    absent = 0;
+  };
+  for (int s = 0; s < table.num_shapes(); ++s) {
+    const Cell& cell = table.cell(pass, c, s);
+    if (!cell.measured() && !cell.failed()) {
+      ++absent;
+      continue;
+    }
+    flush_absent();
+    append(cell.failed() ? "\"f" + std::to_string(cell.failure) + "\"" : std::to_string(cell.median_ns));
+  }
+  flush_absent();
+  return "[" + row + "]";
+}
+
 void write_medians(JsonWriter& json, const Table& table, int pass) {
   json.line().key("median_ns").begin_array();
-  for (int c = 0; c < table.num_configs(); ++c) {
-    std::string row = "[";
-    for (int s = 0; s < table.num_shapes(); ++s) {
-      const Cell& cell = table.cell(pass, c, s);
-      if (s > 0) row += ',';
-      row += cell.failed() ? "\"f" + std::to_string(cell.failure) + "\"" : std::to_string(cell.median_ns);
-    }
-    json.line().raw(row + "]");
-  }
+  for (int c = 0; c < table.num_configs(); ++c) json.line().raw(median_row(table, pass, c));
   json.end_array();
 }
 
-// One number where all measured cells agree, else a matrix.
+// Per config the values of its measured cells in order, or one number where they agree.
 void write_side(JsonWriter& json, const Table& table, int pass, const char* name, int32_t Cell::*field) {
-  const std::vector<Cell>& cells = table.passes[pass];
-  int32_t low = 0, high = 0;
-  bool any = false;
-  for (const Cell& cell : cells) {
-    if (!cell.measured()) continue;
-    low = any ? std::min(low, cell.*field) : cell.*field;
-    high = any ? std::max(high, cell.*field) : cell.*field;
-    any = true;
-  }
-  json.line().key(name);
-  if (low == high) {
-    json.value(low);
-    return;
-  }
-  json.begin_array();
+  json.line().key(name).begin_array();
   for (int c = 0; c < table.num_configs(); ++c) {
-    std::vector<int64_t> row;
+    std::vector<int32_t> row;
     for (int s = 0; s < table.num_shapes(); ++s) {
       const Cell& cell = table.cell(pass, c, s);
-      row.push_back(cell.measured() ? cell.*field : 0);
+      if (cell.measured()) row.push_back(cell.*field);
     }
-    json.line().array(row);
+    json.line();
+    if (std::adjacent_find(row.begin(), row.end(), std::not_equal_to<>()) == row.end()) {
+      json.value(row.empty() ? 0 : row[0]);
+    } else {
+      json.array(row);
+    }
   }
   json.end_array();
 }

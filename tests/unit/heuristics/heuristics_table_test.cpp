@@ -94,8 +94,28 @@ TEST(Measurements, FitTheBudgetOfACommittedFile) {
     for (TensorParam& tensor : table.signature.tensors) tensor.dtype = dtype;
     m.tables.push_back(table);
   }
-  EXPECT_LE(write_measurements(m).size(), 500'000u);
+  EXPECT_LE(write_measurements(m).size(), 450'000u);
   EXPECT_TRUE(read_measurements(write_measurements(m), "m.json").is_ok());
+}
+
+TEST(Measurements, WriteRunsOfAbsentCellsAsTheirLength) {
+  Table table;
+  table.signature = row_signature();
+  for (int i = 0; i < 20; ++i) add_shape(&table, 4, 128 * (i + 1), Role::kTrain);
+  Config generic, few;
+  few.set("vec", 8);
+  add_config(&table, generic, {});
+  add_config(&table, few, {testing::at_most(testing::kSlotN, 256)});
+  measure(&table, [](const Config&, int64_t, int64_t n) { return static_cast<double>(n); }, {});
+  table.cell(0, 1, 1).mad_permille = 9;
+  const Measurements m = wrap(table);
+  const std::string text = write_measurements(m);
+  EXPECT_THAT(text, HasSubstr(",\"x18\"]"));
+  EXPECT_EQ(write_measurements(read_measurements(text, "m.json").value()), text);
+  EXPECT_THAT(error_of(replaced(text, "\"x18\"", "\"x19\"")), HasSubstr("more than 20 cells"));
+  EXPECT_THAT(error_of(replaced(text, "\"x18\"", "\"x17\"")), HasSubstr("has 19 cells, expected 20"));
+  EXPECT_THAT(error_of(replaced(text, "[4,9]", "[4,9,9]")), HasSubstr("has 3 items, expected 2"));
+  EXPECT_THAT(error_of(replaced(text, "[4,9]", "[4]")), HasSubstr("too few values"));
 }
 
 TEST(Measurements, TellWhereTheTextIsMalformed) {
@@ -123,7 +143,7 @@ TEST(Measurements, RefuseTimesThatCannotBe) {
   EXPECT_THAT(error_of(replaced(text, "[5432,", "[NaN,")), HasSubstr("not JSON here"));
   EXPECT_THAT(error_of(replaced(text, "[5432,", "[54.5,")), HasSubstr("median_ns[0][0]: expected an integer"));
   EXPECT_THAT(error_of(replaced(text, "[5432,", "[1e400,")), HasSubstr("m.json"));
-  EXPECT_THAT(error_of(replaced(text, "[5432,", "[")), HasSubstr("has 2 items, expected 3"));
+  EXPECT_THAT(error_of(replaced(text, "[5432,", "[")), HasSubstr("median_ns[0]: has 2 cells, expected 3"));
   EXPECT_THAT(error_of(replaced(text, "\"f0\"", "\"f1\"")), HasSubstr("names failure 1 of 1"));
   EXPECT_THAT(error_of(replaced(text, "\"f0\"", "\"late\"")), HasSubstr("got \"late\""));
 }

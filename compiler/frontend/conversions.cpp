@@ -149,11 +149,10 @@ bool KernelBuilder::common_dtype(const std::string& text, SourceRange range, con
   return false;
 }
 
-// "; the first matches as [:, None]": when the operand of lower rank has its axes elsewhere in the other.
+// "[:, None]": the view that gives the operand of lower rank the axes of the other, where one would; else empty.
 std::string KernelBuilder::mend_for_axes(const std::vector<AxisId>& a, const std::vector<AxisId>& b) {
-  const bool first_is_low = a.size() < b.size();
-  const std::vector<AxisId>& low = first_is_low ? a : b;
-  const std::vector<AxisId>& high = first_is_low ? b : a;
+  const std::vector<AxisId>& low = a.size() < b.size() ? a : b;
+  const std::vector<AxisId>& high = a.size() < b.size() ? b : a;
   if (low.size() == high.size() || low.empty()) return "";
   std::string view;
   size_t next = 0;
@@ -162,8 +161,7 @@ std::string KernelBuilder::mend_for_axes(const std::vector<AxisId>& a, const std
     if (matches) ++next;
     view += std::string(view.empty() ? "" : ", ") + (matches ? ":" : "None");
   }
-  if (next != low.size()) return "";
-  return std::string("; write [") + view + "] after the " + (first_is_low ? "first" : "second") + " to place its axes";
+  return next == low.size() ? "[" + view + "]" : "";
 }
 
 bool KernelBuilder::common_axes(const std::string& text, SourceRange range, const std::vector<Operand>& operands,
@@ -180,10 +178,13 @@ bool KernelBuilder::common_axes(const std::string& text, SourceRange range, cons
       AxisId& here = axes[k + shift];
       if (here == other[k] || other[k] == kUnitAxis) continue;
       if (here != kUnitAxis) {
+        const std::string view = mend_for_axes(before, other);
+        const char* which = before.size() < other.size() ? "first" : "second";
         fail(range,
              "shapes do not match in `" + text + "`: " + axes_text(kernel_, before) + " and " +
                  axes_text(kernel_, other) + "; axis " + describe_axis(here) + " meets axis " +
-                 describe_axis(other[k]) + mend_for_axes(before, other),
+                 describe_axis(other[k]) +
+                 (view.empty() ? "" : "; write " + view + " after the " + which + " to place its axes"),
              {{operands[widest].node->range, "this is " + type_text(kernel_, kernel_.type((*values)[widest]))},
               {operands[i].node->range, "this is " + type_text(kernel_, kernel_.type((*values)[i]))}});
         return false;

@@ -28,12 +28,13 @@ constexpr Spelling kPunctuation[] = {
 struct Foreign {
   std::string_view text;
   const char* mend;
+  TokenKind meant;
 };
 constexpr Foreign kForeign[] = {
-    {"&&", "`&&` is not an operator here; write `and`"},
-    {"||", "`||` is not an operator here; write `or`"},
-    {"**", "`**` is not an operator here; write pow(a, b)"},
-    {"++", "`++` is not an operator here; write `+= 1`"},
+    {"&&", "`&&` is not an operator here; write `and`", TokenKind::kAnd},
+    {"||", "`||` is not an operator here; write `or`", TokenKind::kOr},
+    {"**", "`**` is not an operator here; write pow(a, b)", TokenKind::kStar},
+    {"++", "`++` is not an operator here; write `+= 1`", TokenKind::kPlusEqual},
 };
 
 bool is_name_start(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
@@ -189,7 +190,7 @@ class Lexer {
       if (text_.substr(at_, foreign.text.size()) == foreign.text) {
         at_ += foreign.text.size();
         diagnostics_.error(range_from(begin), foreign.mend);
-        push(TokenKind::kPlus, begin);  // any binary operator lets the parser go on
+        push(foreign.meant, begin);
         return;
       }
     }

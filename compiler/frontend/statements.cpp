@@ -195,9 +195,10 @@ void KernelBuilder::store(const ast::Statement& statement) {
     matches = axis == kUnitAxis || axis == axes[axes.size() - 1 - i];
   }
   if (!matches) {
+    const std::string view = type.axes.size() < axes.size() ? mend_for_axes(type.axes, axes) : "";
     fail(statement.value->range,
          "the value has shape " + axes_text(kernel_, type.axes) + ", the place that it is stored to has " +
-             axes_text(kernel_, axes) + mend_for_axes(type.axes, axes),
+             axes_text(kernel_, axes) + (view.empty() ? "" : "; write " + view + " after the value to place its axes"),
          {{target.range, "stored to here"}});
     return;
   }

@@ -13,6 +13,12 @@ bool is_whole_slice(const ast::Expression& item) {
   return item.kind == ExpressionKind::kSlice && item.children[0] == nullptr && item.children[1] == nullptr;
 }
 
+// What Python's negative index means: "N - 1".
+std::string from_end(const HostInt& extent, const HostInt& negative) {
+  const std::optional<HostInt> sum = HostInt::binary(ExprOp::kAdd, extent, negative);
+  return sum ? sum->to_string() : extent.to_string() + " - ...";
+}
+
 }  // namespace
 
 Value KernelBuilder::subscript(const ast::Expression& node) {
@@ -154,8 +160,8 @@ std::optional<HostInt> KernelBuilder::slice_bound(const ast::Expression& node, c
     return std::nullopt;
   }
   if (bound->constant().value_or(0) < 0) {
-    fail(node.range, "bound " + bound->to_string() + " is negative; count from the end with " + extent.to_string() +
-                         " " + std::to_string(*bound->constant()));
+    fail(node.range,
+         "bound " + bound->to_string() + " is negative; count from the end with " + from_end(extent, *bound));
     return std::nullopt;
   }
   return bound;
@@ -215,8 +221,7 @@ bool KernelBuilder::scalar_subscript(const ast::Expression& item, const Value& v
   const std::optional<HostInt> host =
       value.kind == Value::Kind::kIntLiteral ? std::optional<HostInt>(value.int_value) : value.host;
   if (host && host->constant().value_or(0) < 0) {
-    fail(item.range, "index " + host->to_string() + " is negative; count from the end with " + extent.to_string() +
-                         " " + host->to_string());
+    fail(item.range, "index " + host->to_string() + " is negative; count from the end with " + from_end(extent, *host));
     return false;
   }
   if (host && host->constant() && extent.constant() && *host->constant() >= *extent.constant()) {

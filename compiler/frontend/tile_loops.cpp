@@ -104,7 +104,8 @@ bool KernelBuilder::tile_blocks(const ast::Expression& call, size_t count, std::
   }
   if (items.size() != count) {
     fail(node.range, "block= has " + std::to_string(items.size()) + " sizes for " + std::to_string(count) +
-                         " tile variables; write one for each, as in block=(1, 64)");
+                         (count == 1 ? " tile variable" : " tile variables") +
+                         "; write one for each, as in block=(1, 64)");
     return false;
   }
   for (size_t i = 0; i < count; ++i) {

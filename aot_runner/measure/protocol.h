@@ -17,9 +17,10 @@
 //   quit {}                               (exits with status 0; end of input does the same)
 //
 // When a worker dies or hangs after a `begin check` that no `checked` followed, that variant is to blame: the parent
-// records it as kCrash or kTimeout. After a `begin time` any of the variants being timed may be, since they take turns:
-// the parent measures them again one by one. A GPU fault spoils the whole process: the worker reports the variant as
-// kCrash where it knows it, then an `error`, and exits with status 4.
+// records it as kCrash or kTimeout. A variant may be `checked` a second time in one request, from correct to wrong,
+// when a later variant's different output made the oracle look again. After a `begin time` any of the variants being
+// timed may be, since they take turns: the parent measures them again one by one. A GPU fault spoils the whole process:
+// the worker reports the variant as kCrash where it knows it, then an `error`, and exits with status 4.
 #pragma once
 
 #include <cstdint>
@@ -98,7 +99,7 @@ struct MeasureOptions {
   int min_samples = 5;        // of those that are refined
   int max_samples = 60;
   double refine_within = 1.5;             // variants slower than this times the best so far are not refined
-  int oracle_programs = 16;               // programs that the oracle interprets; all of them when the call is small
+  int oracle_programs = 16;               // most programs that the oracle interprets; small calls are interpreted whole
   std::map<std::string, Recipe> recipes;  // per input tensor
   friend bool operator==(const MeasureOptions&, const MeasureOptions&) = default;
 };

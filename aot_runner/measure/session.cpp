@@ -1,6 +1,7 @@
 // Requests become device work; every failure that is a variant's own becomes an event, not the end of the request.
 #include "aot_runner/measure/session.h"
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <iterator>
@@ -18,6 +19,18 @@ namespace {
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// The kernel and all that its inputs and the oracle's sample depend on; the kernel's id ends at the line break.
+std::string oracle_key(const MeasureRequest& request) {
+  Request key;
+  key.kind = RequestKind::kMeasure;
+  key.measure.kernel = request.kernel;
+  key.measure.shape = request.shape;
+  key.measure.options.seed = request.options.seed;
+  key.measure.options.oracle_programs = request.options.oracle_programs;
+  key.measure.options.recipes = request.options.recipes;
+  return request.kernel + '\n' + encode(key);
 }
 
 }  // namespace
@@ -89,6 +102,7 @@ Status Session::add_kernel(const KernelRequest& request) {
   if (kernel->stage != compiler::Stage::kLogical) {
     return Status(Code::kInvalidArgument, "kernel " + request.id + ": expected the logical stage");
   }
+  oracle_cache_.forget(request.id + '\n');
   kernels_[request.id] = std::make_unique<compiler::Kernel>(std::move(kernel).value());
   return Status::ok();
 }
@@ -177,17 +191,29 @@ Status Session::admit(const MeasureRequest& request, const compiler::Kernel& ker
 Status Session::check(const MeasureRequest& request, const compiler::Kernel& kernel, std::vector<Candidate>* candidates,
                       MeasureSummary* summary) {
   const auto start = std::chrono::steady_clock::now();
-  Checker checker(*device_, kernel, call_, request.options);
+  Checker checker(*device_, kernel, call_, request.options, oracle_cache_, oracle_key(request));
   std::vector<Candidate> correct;
+  std::string trusted;
   for (Candidate& candidate : *candidates) {
     emit_begin(candidate.id, "check");
     KAON_ASSIGN_OR_RETURN(CheckOutcome outcome, checker.check(candidate.launch));
     const Failure failure = outcome.failure;
     const std::string message = outcome.message;
     emit_checked(candidate.id, std::move(outcome));
-    if (device_->is_lost())
+    if (device_->is_lost()) {
       return Status(Code::kDriver, "variant " + candidate.id + " took the device down: " + message);
-    if (failure == Failure::kNone) correct.push_back(std::move(candidate));
+    }
+    CheckOutcome dethroned;
+    dethroned.message = checker.take_dethroned();
+    if (!dethroned.message.empty()) {
+      dethroned.failure = Failure::kWrongResult;
+      correct.erase(std::find_if(correct.begin(), correct.end(), [&](const Candidate& c) { return c.id == trusted; }));
+      emit_checked(trusted, dethroned);
+      trusted.clear();
+    }
+    if (failure != Failure::kNone) continue;
+    if (trusted.empty()) trusted = candidate.id;
+    correct.push_back(std::move(candidate));
   }
   *candidates = std::move(correct);
   summary->check_seconds += seconds_since(start);

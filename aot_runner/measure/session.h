@@ -11,6 +11,7 @@
 #include "aot_runner/measure/call.h"
 #include "aot_runner/measure/check.h"
 #include "aot_runner/measure/device.h"
+#include "aot_runner/measure/oracle_cache.h"
 #include "aot_runner/measure/protocol.h"
 #include "compiler/ir/ir.h"
 
@@ -63,6 +64,7 @@ class Session {
   std::map<std::string, std::unique_ptr<compiler::Kernel>> kernels_;
   std::map<std::string, Variant> variants_;
   Call call_;
+  OracleCache oracle_cache_;
   double empty_us_ = -1;  // measured once
 };
 

@@ -117,6 +117,25 @@ TEST_F(SessionTest, WrongResultOutsideTheOraclesSample) {
   EXPECT_THAT(fault.message, HasSubstr("out[123456] is "));
 }
 
+TEST_F(SessionTest, AWrongVariantThatWasTrustedFirstIsFoundOut) {
+  add("right", kRight);
+  add("right2", kRight);
+  std::string statements = "if (i < N) out[i] = x[i] + y[i] + (i == 123456 ? 1 : 0);";
+  add("faulty", statements);
+  for (int seed = 1; seed < 6; ++seed) {  // whatever the sample is
+    Request request = measure_request("add", 200000, {"faulty", "right", "right2"});
+    request.measure.options.seed = static_cast<uint64_t>(seed);
+    request.measure.options.oracle_programs = 3;
+    ASSERT_EQ(measure(request).kind, EventKind::kDone) << events_.back().error.to_string();
+    EXPECT_EQ(outcome("faulty").failure, Failure::kWrongResult);
+    EXPECT_THAT(outcome("faulty").message, HasSubstr("out[123456]"));
+    EXPECT_EQ(outcome("right").failure, Failure::kNone) << outcome("right").message;
+    EXPECT_EQ(outcome("right2").failure, Failure::kNone) << outcome("right2").message;
+    EXPECT_EQ(timing("faulty"), nullptr);
+    EXPECT_NE(timing("right"), nullptr);
+  }
+}
+
 TEST_F(SessionTest, WriteIntoTheRedZone) {
   CheckOutcome fault = check_fault("if (i < N) out[i] = x[i] + y[i]; if (i == 0) out[N + 2] = 1;");
   EXPECT_EQ(fault.failure, Failure::kRedZone);

@@ -1,5 +1,6 @@
 // Every element-wise op and every cast on the CPU target, against the oracle.
 #include "tests/unit/codegen/host_case.h"
+#include "tests/unit/codegen/kernels.h"
 
 namespace kaon::compiler {
 namespace {
@@ -15,42 +16,19 @@ HostCase elementwise(const std::string& source, DType dtype, double scale = 2) {
 }
 
 TEST(Elementwise, FunctionsOfAnyFloat) {
-  const std::string source = R"(
-kernel functions(x: T[N]) -> (a: T[N], b: T[N], c: T[N], d: T[N], e: T[N], f: T[N], g: T[N], h: T[N], i: T[N]) where T in (f16, bf16, f32, f64) {
-  for n in tile(N) {
-    let v = x[n];
-    a[n] = exp(v); b[n] = exp2(v); c[n] = sin(v); d[n] = cos(v); e[n] = tanh(v); f[n] = erf(v); g[n] = sigmoid(v);
-    h[n] = floor(v) + ceil(v); i[n] = round(v) - trunc(v);
-  }
-})";
   for (DType dtype : kFloats) {
-    for (double scale : {0.01, 2.0, 30.0}) expect_right(elementwise(source, dtype, scale));
+    for (double scale : {0.01, 2.0, 30.0}) expect_right(elementwise(kFloatFunctions, dtype, scale));
   }
 }
 
 TEST(Elementwise, FunctionsOfPositiveFloats) {
-  const std::string source = R"(
-kernel functions(x: T[N]) -> (a: T[N], b: T[N], c: T[N], d: T[N], e: T[N]) where T in (f16, bf16, f32, f64) {
-  for n in tile(N) {
-    let v = abs(x[n]);
-    a[n] = log(v); b[n] = log2(v); c[n] = sqrt(v); d[n] = rsqrt(v + T(0.125)); e[n] = -v;
-  }
-})";
   for (DType dtype : kFloats) {
-    for (double scale : {0.5, 1000.0}) expect_right(elementwise(source, dtype, scale));
+    for (double scale : {0.5, 1000.0}) expect_right(elementwise(kPositiveFunctions, dtype, scale));
   }
 }
 
 TEST(Elementwise, FloatsInPairs) {
-  const std::string source = R"(
-kernel pairs(x: T[N], y: T[N]) -> (a: T[N], b: T[N], c: T[N], d: T[N], e: T[N], f: T[N], g: T[N], h: T[N]) where T in (f16, bf16, f32, f64) {
-  for n in tile(N) {
-    let u = x[n]; let v = y[n];
-    a[n] = u - v; b[n] = u * v; c[n] = u / v; d[n] = maximum(u, v); e[n] = minimum(u, v);
-    f[n] = where(u < v, u, v); g[n] = where(u == v, v, u * u + v); h[n] = pow(abs(u), v);
-  }
-})";
-  for (DType dtype : kFloats) expect_right(elementwise(source, dtype));
+  for (DType dtype : kFloats) expect_right(elementwise(kFloatPairs, dtype));
 }
 
 TEST(Elementwise, OneDivisorForManyElements) {
@@ -70,33 +48,14 @@ fn broadcast_rows(row, d) { return row[None, :] / d[:, None]; }
 }
 
 TEST(Elementwise, IntegersInPairs) {
-  const std::string source = R"(
-kernel pairs(x: T[N], y: T[N]) -> (a: T[N], b: T[N], c: T[N], d: T[N], e: T[N], f: T[N], g: T[N], h: T[N], i: T[N], j: T[N]) where T in (i8, u8, i16, i32, u32, i64) {
-  for n in tile(N) {
-    let u = x[n]; let v = y[n];
-    a[n] = u - v; b[n] = u * v; c[n] = u / v; d[n] = u % v; e[n] = maximum(u, v); f[n] = minimum(u, v);
-    g[n] = (u & v) | (u ^ v); h[n] = u << (v & T(7)); i[n] = u >> (v & T(7)); j[n] = where(u <= v, u, v);
-  }
-})";
   for (DType dtype : kIntegers) {
-    for (double scale : {0.5, 20.0}) expect_right(elementwise(source, dtype, scale));
+    for (double scale : {0.5, 20.0}) expect_right(elementwise(kIntegerPairs, dtype, scale));
   }
 }
 
 TEST(Elementwise, CastsBetweenAllTypes) {
-  const DType all[] = {DType::kBool, DType::kI8,  DType::kU8,   DType::kI16, DType::kI32,    DType::kU32,   DType::kI64,
-                       DType::kF16,  DType::kBF16, DType::kF32, DType::kF64};
-  std::string source = "kernel casts(x: T[N]) -> (";
-  std::string body;
-  int number = 0;
-  for (DType to : all) {
-    const std::string name = "o" + std::to_string(number++);
-    source += (number > 1 ? ", " : "") + name + ": " + dtype_name(to) + "[N]";
-    body += name + "[n] = " + dtype_name(to) + "(x[n]); ";
-  }
-  source += ") where T in (bool, i8, u8, i16, i32, u32, i64, f16, bf16, f32, f64) { for n in tile(N) { " + body + "} }";
-  for (DType from : all) {
-    for (double scale : {0.05, 3.0, 500.0}) expect_right(elementwise(source, from, scale));
+  for (DType from : kCastTypes) {
+    for (double scale : {0.05, 3.0, 500.0}) expect_right(elementwise(casts_kernel(), from, scale));
   }
 }
 

@@ -7,6 +7,7 @@
 #include "compiler/codegen/assemble.h"
 #include "compiler/codegen/child_process.h"
 #include "tests/unit/codegen/host_case.h"
+#include "tests/unit/codegen/kernels.h"
 
 namespace kaon::compiler {
 namespace {
@@ -85,6 +86,25 @@ TEST_P(Cubin, SoftmaxFitsItsRegisters) {
     EXPECT_GT(variant.resources.registers, 0u);
     EXPECT_LE(variant.resources.registers, row.registers) << row.config;
     EXPECT_EQ(variant.info.requirements.registers_per_thread, variant.resources.registers);
+  }
+}
+
+// For the oldest chip of the table: what it takes, the others take.
+TEST(Ptxas, EveryOpAndTypeAssembles) {
+  if (!find_ptxas()) GTEST_SKIP() << "[SKIP] no ptxas";
+  const std::string target = "sm_80";
+  const std::string row = "num_warps=1 block.n=256";
+  for (DType dtype : {DType::kF16, DType::kBF16, DType::kF32, DType::kF64}) {
+    for (const char* source : {kFloatFunctions, kPositiveFunctions, kFloatPairs}) {
+      EXPECT_FALSE(compiled(source, dtype, row, target, EmitUntil::kImage).image.empty());
+    }
+  }
+  for (DType dtype : kCastTypes) {
+    EXPECT_FALSE(compiled(casts_kernel().c_str(), dtype, row, target, EmitUntil::kImage).image.empty());
+    if (dtype == DType::kBool) continue;
+    EXPECT_FALSE(compiled(kFolds, dtype, "num_warps=2 reduce.N=resident(1)", target, EmitUntil::kImage).image.empty());
+    if (dtype_is_float(dtype)) continue;
+    EXPECT_FALSE(compiled(kIntegerPairs, dtype, row, target, EmitUntil::kImage).image.empty());
   }
 }
 

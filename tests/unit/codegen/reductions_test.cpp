@@ -1,20 +1,14 @@
 // Reductions, loops, branches, views and scalars on the CPU target, against the oracle.
 #include "tests/unit/codegen/host_case.h"
+#include "tests/unit/codegen/kernels.h"
 
 namespace kaon::compiler {
 namespace {
 
 TEST(Reductions, EveryFunctionOfEveryNumberType) {
-  const std::string source = R"(
-kernel folds(x: T[M, N]) -> (a: T[M], b: T[M], c: T[M], d: T[M]) where T in (f16, bf16, f32, f64, i8, u8, i16, i32, u32, i64) {
-  for m in tile(M) {
-    let row = x[m, :];
-    a[m] = sum(row, dim=1); b[m] = amax(row, dim=1); c[m] = amin(row, dim=1); d[m] = prod(row, dim=1);
-  }
-})";
   for (DType dtype : {DType::kF16, DType::kBF16, DType::kF32, DType::kF64, DType::kI8, DType::kU8, DType::kI16, DType::kI32,
                       DType::kU32, DType::kI64}) {
-    HostCase c{source, dtype, "num_warps=2 reduce.N=resident(2)", {{"M", 3}, {"N", 80}}};
+    HostCase c{kFolds, dtype, "num_warps=2 reduce.N=resident(2)", {{"M", 3}, {"N", 80}}};
     c.scale = 0.5;
     expect_right(c);
     c.config = "num_warps=2 reduce.N=chunk(1024)";

@@ -101,11 +101,16 @@ TEST(FrontendFuzz, SurvivesExchangedWords) {
   for (uint32_t seed = 0; seed < 3000; ++seed) {
     std::mt19937 random(seed + 77);
     std::string text = kSources[seed % std::size(kSources)];
-    for (int i = 0; i < 3; ++i) {
-      size_t begin = random() % text.size();
-      while (begin < text.size() && std::isalnum(static_cast<unsigned char>(text[begin])) == 0) ++begin;
+    const size_t body = text.rfind("kernel");
+    for (uint32_t i = 0; i <= random() % 2; ++i) {
+      auto is_word = [&](size_t at) {
+        return std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_';
+      };
+      size_t begin = body + random() % (text.size() - body);
+      while (begin + 1 < text.size() && !is_word(begin)) ++begin;
+      while (begin > 0 && is_word(begin - 1)) --begin;
       size_t end = begin;
-      while (end < text.size() && std::isalnum(static_cast<unsigned char>(text[end])) != 0) ++end;
+      while (end < text.size() && is_word(end)) ++end;
       text.replace(begin, end - begin, words[random() % std::size(words)]);
     }
     SCOPED_TRACE(seed);

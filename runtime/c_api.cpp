@@ -17,7 +17,8 @@ static_assert(static_cast<int>(Code::kNotPreloaded) == KAON_NOT_PRELOADED, "code
 static_assert(static_cast<int>(kaon::Match::kForced) == KAON_MATCH_FORCED, "matches are mirrored one by one");
 static_assert(sizeof(kaon_kernel_table) == sizeof(kaon::KernelTable), "tables have one layout");
 static_assert(offsetof(kaon_kernel_table, select) == offsetof(kaon::KernelTable, select), "tables have one layout");
-static_assert(offsetof(kaon_kernel_table, pack_hash) == offsetof(kaon::KernelTable, pack_hash), "tables have one layout");
+static_assert(offsetof(kaon_kernel_table, pack_hash) == offsetof(kaon::KernelTable, pack_hash),
+              "tables have one layout");
 
 std::string& last_error() {
   static thread_local std::string message;
@@ -171,7 +172,8 @@ kaon_code kaon_preload(const kaon_kernel* kernel, kaon_device device) {
   return guarded([&]() -> Status {
     if (kernel == nullptr) return null_argument("kernel");
     if (device.type != KAON_CPU && device.type != KAON_CUDA) {
-      return {Code::kInvalidArgument, "device type " + std::to_string(device.type) + ", expected KAON_CPU or KAON_CUDA"};
+      return {Code::kInvalidArgument,
+              "device type " + std::to_string(device.type) + ", expected KAON_CPU or KAON_CUDA"};
     }
     kaon::Device wanted = device.type == KAON_CPU ? kaon::Device::cpu() : kaon::Device::cuda(device.id);
     return kaon::Kernel::from_handle(kernel).preload(wanted);

@@ -1,7 +1,7 @@
 /* Kaon's C interface (C11): find a kernel, call it, ask how it was served.
  *
- * Every function that can fail returns a kaon_code; kaon_last_error() then has the message. Nothing aborts, exits, throws
- * or prints. All functions may be called from any thread; kernels live as long as the program. */
+ * Every function that can fail returns a kaon_code; kaon_last_error() then has the message. Nothing aborts, exits,
+ * throws or prints. All functions may be called from any thread; kernels live as long as the program. */
 #ifndef KAON_KAON_H_
 #define KAON_KAON_H_
 
@@ -18,7 +18,7 @@ extern "C" {
 #define KAON_ABI_VERSION 1
 int32_t kaon_abi_version(void);
 
-/* ---- Errors ---------------------------------------------------------------------------------------------------- */
+/* ---- Errors --------------------------------------------------------------------------------------------------- */
 
 typedef enum kaon_code {
   KAON_OK = 0,
@@ -119,8 +119,8 @@ typedef struct kaon_call_info {
 
 /* Runs `kernel` on `stream` (a CUstream or cudaStream_t; null is the default stream; ignored for CPU tensors).
  *
- * `tensors` are those of the kernel's signature, inputs then outputs, all on one device; a DLTensor may be passed in place
- * of a kaon_tensor. `scalars` may be null when there are none; `info` may be null. Asynchronous on CUDA: KAON_OK means
+ * `tensors` are those of the kernel's signature, inputs then outputs, all on one device; a DLTensor may be passed in
+ * place of a kaon_tensor. `scalars` may be null when there are none; `info` may be null. Asynchronous on CUDA: KAON_OK means
  * that the work was queued, and the tensors' memory must live until it ran. CPU tensors are done on return. An output
  * must not overlap an input or another output unless it is declared an alias of it and is exactly that tensor.
  *

@@ -1,5 +1,4 @@
-// Everything that a serving program needs of the C++ runtime. The typed functions of generated kernels include the parts
-// that they use.
+// Everything that a serving program needs of the C++ runtime.
 #pragma once
 
 #include "runtime/base/dtype.h"

@@ -14,6 +14,29 @@ KAON_COLD Status invalid(const Signature& signature, const std::string& what) {
   return {Code::kInvalidArgument, signature.kernel + ": " + what};
 }
 
+// Sets `error`; false, so that a failing check is one return.
+KAON_COLD bool fail(Status* error, const Signature& signature, const std::string& what) {
+  *error = invalid(signature, what);
+  return false;
+}
+
+// Whether offsets of the view's bytes fit 64 bits. Asked only when an extent or stride is large.
+KAON_COLD bool fits_address_space(const TensorView& view, const int64_t* strides) {
+  int64_t low = 0, high = 0, numel = 1;
+  for (int axis = 0; axis < view.rank; ++axis) {
+    int64_t reach = 0;
+    if (__builtin_mul_overflow(view.sizes[axis] - 1, strides[axis], &reach)) return false;
+    if (__builtin_mul_overflow(numel, view.sizes[axis], &numel)) return false;
+    if (__builtin_add_overflow(reach < 0 ? low : high, reach, reach < 0 ? &low : &high)) return false;
+  }
+  int64_t bytes = dtype_bytes(view.dtype);
+  return !__builtin_add_overflow(high, 1, &high) && !__builtin_mul_overflow(high, bytes, &high) &&
+         !__builtin_mul_overflow(low, bytes, &low);
+}
+
+// Below this no sum of kMaxRank products of an extent and a stride, times 8 bytes, leaves 64 bits.
+constexpr uint64_t kSmall = uint64_t{1} << 28;
+
 KAON_COLD std::string shape_text(const TensorView& view) {
   std::string text = "[";
   for (int axis = 0; axis < view.rank && axis < kMaxRank; ++axis) {
@@ -104,7 +127,6 @@ ArgumentChecker::ArgumentChecker(const Signature& signature) : signature_(signat
   std::vector<bool> is_bound(signature_.dims.size(), false);
   for (int i = 0; i < signature_.num_tensors(); ++i) {
     const TensorParam& param = signature_.tensors[i];
-    dtype_bits_ |= static_cast<uint64_t>(param.dtype) << (4 * i);
     Tensor tensor;
     tensor.rank = static_cast<uint8_t>(param.extents.size());
     tensor.is_output = param.is_output;
@@ -117,12 +139,16 @@ ArgumentChecker::ArgumentChecker(const Signature& signature) : signature_(signat
       const std::vector<ExprStep>& steps = extent.steps();
       int64_t dim = steps.size() == 1 && steps[0].op == ExprOp::kSlot ? steps[0].operand - signature_.dim_slot(0) : -1;
       if (dim < 0 || dim >= static_cast<int64_t>(is_bound.size())) {
-        axes_.push_back({AxisRule::kExpr, 0, extent.view()});
-        has_expr_axes_ = true;
+        axes_.push_back({AxisRule::kExpr, static_cast<uint16_t>(exprs_.size())});
+        exprs_.push_back(extent.view());
         continue;
       }
-      axes_.push_back({is_bound[dim] ? AxisRule::kSame : AxisRule::kBind, static_cast<uint16_t>(steps[0].operand), {}});
+      axes_.push_back({is_bound[dim] ? AxisRule::kSame : AxisRule::kBind, static_cast<uint16_t>(steps[0].operand)});
       is_bound[dim] = true;
+    }
+    for (int other = 0; param.is_output && other < signature_.num_tensors(); ++other) {
+      if (other == i || (signature_.tensors[other].is_output && other > i)) continue;
+      pairs_.push_back({static_cast<uint8_t>(i), static_cast<uint8_t>(other)});
     }
   }
 }
@@ -150,125 +176,150 @@ void ArgumentChecker::extents(int tensor, const int64_t* slots, int64_t* out) co
   const Tensor& info = tensors_[tensor];
   for (int axis = 0; axis < info.rank; ++axis) {
     const Axis& rule = axes_[info.first_axis + axis];
-    out[axis] = rule.rule == AxisRule::kExpr ? evaluate(rule.expr, slots) : slots[rule.slot];
+    out[axis] = rule.rule == AxisRule::kExpr ? evaluate(exprs_[rule.place], slots) : slots[rule.place];
   }
 }
 
-Status ArgumentChecker::fill(const TensorView* const* tensors, const ScalarValue* scalars, int64_t* slots) const {
+inline bool ArgumentChecker::fill_tensor(int index, const TensorView& view, const TensorView& first, int64_t* slots,
+                                         Span* span, Status* error) const {
+  const Tensor& info = tensors_[index];
+  int rank = view.rank;
+  if (rank != info.rank) return tensor_fault(Fault::kRank, index, 0, view, first, slots, error);
+  if (view.device != first.device) return tensor_fault(Fault::kDevice, index, 0, view, first, slots, error);
+  const Axis* rules = axes_.data() + info.first_axis;
+  int64_t* strides = slots + info.first_stride;
+  int64_t low = 0, high = 0;
+  uint64_t magnitudes = 0;
+  bool is_empty = false;
+#pragma GCC unroll 1
+  for (int axis = 0; axis < rank; ++axis) {
+    int64_t size = view.sizes[axis], stride = view.strides[axis];
+    Axis rule = rules[axis];
+    if (size <= 1) {
+      if (size < 0) return tensor_fault(Fault::kNegative, index, axis, view, first, slots, error);
+      stride = axis == rank - 1 ? 1 : 0;
+      is_empty |= size == 0;
+    } else if (stride == 0 && info.is_output) {
+      return tensor_fault(Fault::kOutputStride, index, axis, view, first, slots, error);
+    }
+    if (rule.rule == AxisRule::kBind) {
+      slots[rule.place] = size;
+    } else if (rule.rule == AxisRule::kSame && slots[rule.place] != size) {
+      return tensor_fault(Fault::kExtent, index, axis, view, first, slots, error);
+    }
+    strides[axis] = stride;
+    // Unsigned, because a product may be out of range until `magnitudes` was looked at.
+    int64_t reach = static_cast<int64_t>(static_cast<uint64_t>(size - 1) * static_cast<uint64_t>(stride));
+    int64_t sign = stride >> 63;
+    low += reach & sign;
+    high += reach & ~sign;
+    magnitudes |= static_cast<uint64_t>(size) | static_cast<uint64_t>((stride ^ sign) - sign);
+  }
+  if (magnitudes >= kSmall && !fits_address_space(view, strides)) {
+    return tensor_fault(Fault::kTooLarge, index, 0, view, first, slots, error);
+  }
+  uintptr_t address = reinterpret_cast<uintptr_t>(view.data);
+  slots[index] = static_cast<int64_t>(address);
+  *span = {address, address};
+  if (is_empty) return true;
+  if (address == 0) return tensor_fault(Fault::kNull, index, 0, view, first, slots, error);
+  if ((address & (info.element_bytes - 1u)) != 0) {
+    return tensor_fault(Fault::kMisaligned, index, 0, view, first, slots, error);
+  }
+  span->begin = address + static_cast<uintptr_t>(low) * info.element_bytes;
+  span->end = address + static_cast<uintptr_t>(high + 1) * info.element_bytes;
+  return true;
+}
+
+bool ArgumentChecker::fill(const TensorView* const* tensors, const ScalarValue* scalars, int64_t* slots,
+                           Status* error) const {
   Span spans[kMaxTensors];
   int count = num_tensors();
   for (int i = 0; i < count; ++i) {
-    if (Status status = fill_tensor(i, *tensors[i], *tensors[0], slots, &spans[i]); !status.is_ok()) return status;
+    if (!fill_tensor(i, *tensors[i], *tensors[0], slots, &spans[i], error)) return false;
   }
   int slot = num_slots_ - static_cast<int>(signature_.scalars.size());
   for (size_t i = 0; i < signature_.scalars.size(); ++i) {
-    if (!scalar_bits(scalars[i], signature_.scalars[i].dtype, &slots[slot + static_cast<int>(i)])) {
-      return invalid(signature_, signature_.scalars[i].name + " does not fit its type " +
-                                     dtype_name(signature_.scalars[i].dtype));
+    const ScalarParam& param = signature_.scalars[i];
+    if (!scalar_bits(scalars[i], param.dtype, &slots[slot + static_cast<int>(i)])) {
+      return fail(error, signature_, param.name + " does not fit its type " + dtype_name(param.dtype));
     }
   }
-  if (has_expr_axes_) KAON_RETURN_IF_ERROR(check_extents(tensors, slots));
-  if (!signature_.requires_.empty()) KAON_RETURN_IF_ERROR(check_requires(slots));
-  return check_overlap(tensors, spans);
+  if (!exprs_.empty() && !check_extents(tensors, slots, error)) return false;
+  if (!signature_.requires_.empty() && !check_requires(slots, error)) return false;
+  for (Pair pair : pairs_) {
+    const Span& a = spans[pair.output];
+    const Span& b = spans[pair.other];
+    if (a.begin < b.end && b.begin < a.end && !check_pair(tensors, pair, error)) return false;
+  }
+  return true;
 }
 
-Status ArgumentChecker::fill_tensor(int index, const TensorView& view, const TensorView& first, int64_t* slots,
-                                    Span* span) const {
+KAON_COLD bool ArgumentChecker::tensor_fault(Fault fault, int index, int axis, const TensorView& view,
+                                             const TensorView& first, const int64_t* slots, Status* error) const {
   const Tensor& info = tensors_[index];
-  const std::string& name = signature_.tensors[index].name;
-  if (view.rank != info.rank) {
-    return invalid(signature_, name + " has rank " + str(view.rank) + ", expected " + str(info.rank));
+  std::string text = signature_.tensors[index].name;
+  std::string size = str(view.sizes[axis]), on_axis = " on axis " + str(axis);
+  int place = axis < info.rank ? axes_[info.first_axis + axis].place : 0;
+  switch (fault) {
+    case Fault::kRank: text += " has rank " + str(view.rank) + ", expected " + str(info.rank); break;
+    case Fault::kDevice:
+      text += " lies on " + view.device.to_string() + ", " + signature_.tensors[0].name + " on " +
+              first.device.to_string();
+      break;
+    case Fault::kNegative: text += " has extent " + size + on_axis; break;
+    case Fault::kExtent:
+      text += " has extent " + size + on_axis + ", expected " + signature_.dims[place - num_tensors()] + " = " +
+              str(slots[place]);
+      break;
+    case Fault::kOutputStride: text += " is an output with stride 0" + on_axis + " of extent " + size; break;
+    case Fault::kTooLarge: text += " of shape " + shape_text(view) + " spans more than 2^63 bytes"; break;
+    case Fault::kNull: text += " is null although its shape is " + shape_text(view); break;
+    case Fault::kMisaligned: text += " is not aligned to its element of " + str(info.element_bytes) + " bytes"; break;
   }
-  if (view.device != first.device) {
-    return invalid(signature_, name + " lies on " + view.device.to_string() + ", " + signature_.tensors[0].name +
-                                   " on " + first.device.to_string());
-  }
-  uintptr_t address = reinterpret_cast<uintptr_t>(view.data);
-  int64_t low = 0, high = 0, numel = 1;
-  bool overflow = false;
-  for (int axis = 0; axis < info.rank; ++axis) {
-    int64_t size = view.sizes[axis], stride = view.strides[axis];
-    const Axis& rule = axes_[info.first_axis + axis];
-    if (size < 0) return invalid(signature_, name + " has extent " + str(size) + " on axis " + str(axis));
-    if (rule.rule == AxisRule::kBind) {
-      slots[rule.slot] = size;
-    } else if (rule.rule == AxisRule::kSame && slots[rule.slot] != size) {
-      return invalid(signature_, name + " has extent " + str(size) + " on axis " + str(axis) + ", expected " +
-                                     signature_.dims[rule.slot - num_tensors()] + " = " + str(slots[rule.slot]));
-    }
-    if (size <= 1) {
-      stride = axis == info.rank - 1 ? 1 : 0;
-    } else if (stride == 0 && info.is_output) {
-      return invalid(signature_, name + " is an output with stride 0 on axis " + str(axis) + " of extent " + str(size));
-    }
-    slots[info.first_stride + axis] = stride;
-    int64_t reach = 0;
-    overflow |= __builtin_mul_overflow(size - 1, stride, &reach);
-    overflow |= __builtin_mul_overflow(numel, size, &numel);
-    overflow |= reach < 0 ? __builtin_add_overflow(low, reach, &low) : __builtin_add_overflow(high, reach, &high);
-  }
-  int64_t low_bytes = 0, high_bytes = 0;
-  overflow |= __builtin_mul_overflow(low, info.element_bytes, &low_bytes);
-  overflow |= __builtin_add_overflow(high, 1, &high) || __builtin_mul_overflow(high, info.element_bytes, &high_bytes);
-  if (overflow) return invalid(signature_, name + " of shape " + shape_text(view) + " spans more than 2^63 bytes");
-  slots[index] = static_cast<int64_t>(address);
-  *span = {address, address};
-  if (numel == 0) return Status::ok();
-  if (address == 0) return invalid(signature_, name + " is null although its shape is " + shape_text(view));
-  if (address % info.element_bytes != 0) {
-    return invalid(signature_, name + " is not aligned to its element of " + str(info.element_bytes) + " bytes");
-  }
-  *span = {address + static_cast<uintptr_t>(low_bytes), address + static_cast<uintptr_t>(high_bytes)};
-  return Status::ok();
+  return fail(error, signature_, text);
 }
 
-Status ArgumentChecker::check_extents(const TensorView* const* tensors, const int64_t* slots) const {
+bool ArgumentChecker::check_extents(const TensorView* const* tensors, const int64_t* slots, Status* error) const {
   for (int i = 0; i < num_tensors(); ++i) {
     const Tensor& info = tensors_[i];
     for (int axis = 0; axis < info.rank; ++axis) {
       const Axis& rule = axes_[info.first_axis + axis];
       if (rule.rule != AxisRule::kExpr) continue;
-      int64_t expected = evaluate(rule.expr, slots);
+      int64_t expected = evaluate(exprs_[rule.place], slots);
       if (tensors[i]->sizes[axis] == expected) continue;
       const Expr& extent = signature_.tensors[i].extents[axis];
       std::string values = values_text(signature_, extent, slots);
-      return invalid(signature_, signature_.tensors[i].name + " has extent " + str(tensors[i]->sizes[axis]) +
-                                     " on axis " + str(axis) + ", expected " +
-                                     extent.to_string(signature_.slot_names()) +
-                                     (values.empty() ? "" : " = " + str(expected) + " with " + values));
+      return fail(error, signature_, signature_.tensors[i].name + " has extent " + str(tensors[i]->sizes[axis]) +
+                                         " on axis " + str(axis) + ", expected " +
+                                         extent.to_string(signature_.slot_names()) +
+                                         (values.empty() ? "" : " = " + str(expected) + " with " + values));
     }
   }
-  return Status::ok();
+  return true;
 }
 
-Status ArgumentChecker::check_requires(const int64_t* slots) const {
+bool ArgumentChecker::check_requires(const int64_t* slots, Status* error) const {
   for (const Require& require : signature_.requires_) {
     if (require.condition.evaluate(slots) != 0) continue;
-    return invalid(signature_, "require " + require.text + " does not hold with " +
-                                   values_text(signature_, require.condition, slots));
+    return fail(error, signature_, "require " + require.text + " does not hold with " +
+                                       values_text(signature_, require.condition, slots));
   }
-  return Status::ok();
+  return true;
 }
 
-Status ArgumentChecker::check_overlap(const TensorView* const* tensors, const Span* spans) const {
-  int count = num_tensors();
-  for (int output = 0; output < count; ++output) {
-    const Tensor& info = tensors_[output];
-    if (!info.is_output) continue;
-    for (int other = 0; other < count; ++other) {
-      // Two outputs are compared once, from the later one.
-      if (other == output || (tensors_[other].is_output && other > output)) continue;
-      if (spans[output].end <= spans[other].begin || spans[other].end <= spans[output].begin) continue;
-      if (other == info.alias && are_same_view(*tensors[output], *tensors[other])) continue;
-      if (!views_overlap(*tensors[output], *tensors[other])) continue;
-      const std::string& name = signature_.tensors[output].name;
-      const std::string& other_name = signature_.tensors[other].name;
-      std::string rule = other == info.alias ? "it must be exactly " + other_name + " or apart from it"
-                                             : "it is not declared to alias it";
-      return invalid(signature_, "output " + name + " overlaps " + other_name + ": " + rule);
-    }
-  }
-  return Status::ok();
+// The spans of the two meet: decides whether that is allowed.
+bool ArgumentChecker::check_pair(const TensorView* const* tensors, Pair pair, Status* error) const {
+  const TensorView& output = *tensors[pair.output];
+  const TensorView& other = *tensors[pair.other];
+  bool is_alias = pair.other == tensors_[pair.output].alias;
+  if (is_alias && are_same_view(output, other)) return true;
+  if (!views_overlap(output, other)) return true;
+  const std::string& other_name = signature_.tensors[pair.other].name;
+  std::string rule = is_alias ? "it must be exactly " + other_name + " or apart from it"
+                              : "it is not declared to alias it";
+  return fail(error, signature_,
+              "output " + signature_.tensors[pair.output].name + " overlaps " + other_name + ": " + rule);
 }
 
 }  // namespace kaon

@@ -80,7 +80,7 @@ class Backend {
 /// The backend that serves CPU tensors; null until one was installed.
 Backend* host_backend();
 
-/// Makes `backend` serve CPU tensors from now on. It must live as long as the program. kaon::host::install() calls this.
+/// Makes `backend` serve CPU tensors from now on; it must live as long as the program. kaon::host::install() calls it.
 void install_host_backend(Backend* backend);
 
 }  // namespace kaon

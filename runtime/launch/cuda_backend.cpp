@@ -170,14 +170,18 @@ const BackendOrError& instance() {
 }
 
 std::atomic<Backend*> installed_host_backend{nullptr};
+std::atomic<Backend*> made_cuda_backend{nullptr};
 
 }  // namespace
 
 Status cuda_backend(Backend** backend) {
   const BackendOrError& made = instance();
   *backend = made.backend.get();
+  made_cuda_backend.store(*backend, std::memory_order_release);
   return *backend != nullptr ? Status::ok() : made.status;
 }
+
+Backend* ready_cuda_backend() { return made_cuda_backend.load(std::memory_order_acquire); }
 
 Backend* host_backend() { return installed_host_backend.load(std::memory_order_acquire); }
 

@@ -8,4 +8,7 @@ namespace kaon {
 /// The process's CUDA backend; made by the first call. kNoDevice as kaon::cuda::driver() reports it.
 Status cuda_backend(Backend** backend);
 
+/// The same without a Status: null until cuda_backend() has succeeded.
+Backend* ready_cuda_backend();
+
 }  // namespace kaon

@@ -20,8 +20,8 @@ bool parse_target(const std::string& target, TargetName* out);
 enum class PtxRule : uint8_t { kForbidden, kAllowed };
 
 /// A number that ranks images which run on the device, higher is better; 0 when this one does not run.
-///   host images run on host; cubin and fatbin for sm_XY on the same major and an equal or higher minor, for sm_XYa only
-///   on XY; PTX for sm_XY on XY and everything newer, if allowed, because the driver compiles it on first use.
+///   host images run on host; cubin and fatbin for sm_XY on the same major and an equal or higher minor, for sm_XYa
+///   only on XY; PTX for sm_XY on XY and everything newer, if allowed, because the driver compiles it on first use.
 int image_rank(const std::string& target, ImageKind kind, const DeviceFacts& facts, PtxRule ptx);
 
 /// The best image of `variant` that runs on the device, or -1.

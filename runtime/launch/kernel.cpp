@@ -14,8 +14,8 @@ namespace {
 constexpr int64_t kMaxPrograms = 0x7fffffff;  // blocks along x in one grid
 
 KAON_COLD Status no_host_backend(const std::string& kernel) {
-  return {Code::kUnsupported, kernel + ": the tensors lie on the CPU, and no host backend is installed; link kaon::host "
-                                       "and call kaon::host::install()"};
+  return {Code::kUnsupported, kernel + ": the tensors lie on the CPU, and no host backend is installed; "
+                                       "link kaon::host and call kaon::host::install()"};
 }
 
 KAON_COLD Status bad_arguments(const std::string& kernel, int num_tensors) {
@@ -23,22 +23,27 @@ KAON_COLD Status bad_arguments(const std::string& kernel, int num_tensors) {
                                       std::to_string(kMaxTensors) + ", none of them null"};
 }
 
+KAON_COLD std::string title(const Candidate& candidate) {
+  return std::string(candidate.facts.kernel) + " variant " + std::to_string(candidate.facts.index) + " (" +
+         candidate.facts.config + ")";
+}
+
 KAON_COLD Status too_many_programs(const Candidate& candidate, int64_t programs) {
-  return {Code::kUnsupported, std::string(candidate.facts.kernel) + " variant " + std::to_string(candidate.facts.index) +
-                                  " (" + candidate.facts.config + ") needs a grid of " + std::to_string(programs) +
+  return {Code::kUnsupported, title(candidate) + " needs a grid of " + std::to_string(programs) +
                                   " blocks, at most " + std::to_string(kMaxPrograms)};
 }
 
 KAON_COLD Status launch_failed(const Candidate& candidate, int64_t programs, const Status& status) {
-  return {status.code(), std::string(candidate.facts.kernel) + " variant " + std::to_string(candidate.facts.index) + " (" +
-                             candidate.facts.config + "), " + std::to_string(programs) + " blocks of " +
+  return {status.code(), title(candidate) + ", " + std::to_string(programs) + " blocks of " +
                              std::to_string(candidate.dims.threads) + " threads: " + status.message()};
 }
 
-Status backend_for(DeviceKind kind, const std::string& kernel, Backend** backend) {
-  if (kind == DeviceKind::kCuda) return cuda_backend(backend);
-  *backend = host_backend();
-  return *backend != nullptr ? Status::ok() : no_host_backend(kernel);
+// The backend of a kind of device; null with the reason in `*error`.
+Backend* backend_for(DeviceKind kind, const std::string& kernel, Status* error) {
+  Backend* backend = kind == DeviceKind::kCuda ? ready_cuda_backend() : host_backend();
+  if (backend != nullptr) return backend;
+  *error = kind == DeviceKind::kCuda ? cuda_backend(&backend) : no_host_backend(kernel);
+  return backend;
 }
 
 Status run_kernel(const ResolvedTable& table, const Candidate& candidate, int64_t programs, const int64_t* slots,
@@ -71,24 +76,26 @@ Result<Kernel> Kernel::find(const std::string& name) {
 const std::string& Kernel::name() const { return entry_->name(); }
 
 Status Kernel::preload(Device device) const {
-  Backend* backend = nullptr;
-  KAON_RETURN_IF_ERROR(backend_for(device.kind, name(), &backend));
+  Status status;
+  Backend* backend = backend_for(device.kind, name(), &status);
+  if (backend == nullptr) return status;
   return entry_->preload(*backend, device.ordinal);
 }
 
 Status Kernel::run(void* stream, const TensorView* const* tensors, int num_tensors, const ScalarValue* scalars,
                    int num_scalars, CallInfo* info, Action action) const {
-  if (num_tensors < 1 || num_tensors > kMaxTensors) return bad_arguments(name(), num_tensors);
-  for (int i = 0; i < num_tensors; ++i) {
-    if (tensors[i] == nullptr) return bad_arguments(name(), num_tensors);
-  }
-  Device device = tensors[0]->device;
-  Backend* backend = nullptr;
-  if (Status status = backend_for(device.kind, name(), &backend); !status.is_ok()) return status;
   ResolvedKey key;
-  key.device = device.ordinal;
-  key.dtypes = dtype_bits(tensors, num_tensors);
-  if (Status status = backend->current_context(device.ordinal, &key.context); !status.is_ok()) return status;
+  bool is_well_formed = num_tensors >= 1 && num_tensors <= kMaxTensors;
+  for (int i = 0; is_well_formed && i < num_tensors; ++i) {
+    is_well_formed = tensors[i] != nullptr;
+    if (is_well_formed) key.dtypes |= dtype_bits(tensors[i]->dtype, i);
+  }
+  if (!is_well_formed) return bad_arguments(name(), num_tensors);
+  Status status;
+  Backend* backend = backend_for(tensors[0]->device.kind, name(), &status);
+  if (backend == nullptr) return status;
+  key.device = tensors[0]->device.ordinal;
+  if (Status failed = backend->current_context(key.device, &key.context); !failed.is_ok()) return failed;
 
   const ResolvedTable* table = entry_->find(key);
   if (table == nullptr) {
@@ -99,7 +106,7 @@ Status Kernel::run(void* stream, const TensorView* const* tensors, int num_tenso
     return ArgumentChecker::check_types(checker.signature(), tensors, num_tensors, num_scalars);
   }
   int64_t slots[kMaxSlots];
-  if (Status status = checker.fill(tensors, scalars, slots); !status.is_ok()) return status;
+  if (!checker.fill(tensors, scalars, slots, &status)) return status;
 
   int leaf = -1;
   Candidate* candidate = table->choose(slots, &leaf);
@@ -115,11 +122,11 @@ Status Kernel::run(void* stream, const TensorView* const* tensors, int num_tenso
   }
   if (candidate->is_single_step) return run_kernel(*table, *candidate, programs, slots, stream);
   for (const LaunchStep& step : *candidate->steps) {
-    Status status = step.kind == StepKind::kZero ? zero_tensor(*table, step.tensor, slots, stream)
-                                                 : run_kernel(*table, *candidate, programs, slots, stream);
+    status = step.kind == StepKind::kZero ? zero_tensor(*table, step.tensor, slots, stream)
+                                          : run_kernel(*table, *candidate, programs, slots, stream);
     if (!status.is_ok()) return status;
   }
-  return Status::ok();
+  return status;
 }
 
 }  // namespace kaon

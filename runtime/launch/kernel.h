@@ -54,8 +54,8 @@ class Kernel {
     return run(nullptr, tensors, num_tensors, scalars, num_scalars, info, Action::kQuery);
   }
 
-  /// Loads everything that calls on `device` can reach, in the calling thread's context, for all dtypes: afterwards every
-  /// call may be captured into a graph. Blocks. Errors as call().
+  /// Loads everything that calls on `device` can reach, in the calling thread's context, for all dtypes: afterwards
+  /// every call may be captured into a graph. Blocks. Errors as call().
   Status preload(Device device) const;
 
  private:

@@ -19,7 +19,7 @@ std::string dtypes_text(const TensorView* const* tensors, int count) {
 uint64_t signature_dtypes(const Signature& signature) {
   uint64_t bits = 0;
   for (int i = 0; i < signature.num_tensors(); ++i) {
-    bits |= static_cast<uint64_t>(signature.tensors[i].dtype) << (4 * i);
+    bits |= dtype_bits(signature.tensors[i].dtype, i);
   }
   return bits;
 }

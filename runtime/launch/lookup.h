@@ -32,9 +32,9 @@ struct LookupEntry {
   TableFit fit = TableFit::kExact;
 };
 
-/// The order in which sources are asked: exact hardware, then older ones from the nearest down, then newer ones from the
-/// nearest up; at each step packs loaded at run time (the latest first) before linked ones. CUDA tables never serve host
-/// and the other way round.
+/// The order in which sources are asked: exact hardware, then older ones from the nearest down, then newer ones from
+/// the nearest up; at each step packs loaded at run time (the latest first) before linked ones. CUDA tables never serve
+/// host and the other way round.
 std::vector<LookupEntry> lookup_order(const std::vector<PackSource>& sources, const DeviceFacts& facts);
 
 /// What one variant can do on a device: the image that runs, or why none does.

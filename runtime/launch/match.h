@@ -10,7 +10,7 @@ enum class Match : uint8_t {
   kInterpolated,  // inside the range of the measured shapes
   kOutOfRange,    // a dim lies outside the range of the measured shapes
   kOlderTable,    // tuned for older hardware; no table for this one
-  kGeneric,       // the variant that accepts everything: the tuned ones did not fit the call, or no table fits the device
+  kGeneric,       // the variant that accepts everything: no tuned one fits the call, or no table fits the device
   kForced,        // KAON_FORCE_VARIANT or force_variant()
 };
 

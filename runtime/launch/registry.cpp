@@ -86,7 +86,8 @@ Status parse_forced(const std::string& spec, std::vector<ForcedItem>* items) {
     }
     if (!parse_variant(variant, &item.variant)) {
       return {Code::kInvalidArgument, "forced variant '" + std::string(text) +
-                                          "': expected an index or 0x and a fingerprint, with kernel= before it or not"};
+                                          "': expected an index or 0x and a fingerprint, "
+                                          "with kernel= before it or not"};
     }
     items->push_back(std::move(item));
   }

@@ -30,7 +30,8 @@ uint64_t pack_float(double value, int digits, int exponent_bits, bool has_infini
   int bias = static_cast<int>(all_ones >> 1);
   uint64_t top = sign << (exponent_bits + mantissa_bits);
   uint64_t infinity = all_ones << mantissa_bits;
-  uint64_t nan = has_infinity ? infinity | (uint64_t{1} << (mantissa_bits - 1)) : infinity | ((1u << mantissa_bits) - 1);
+  uint64_t quiet = has_infinity ? uint64_t{1} << (mantissa_bits - 1) : (uint64_t{1} << mantissa_bits) - 1;
+  uint64_t nan = infinity | quiet;
   if (std::isnan(value)) return nan;
   double magnitude = std::fabs(value);
   if (std::isinf(magnitude)) return top | (has_infinity ? infinity : nan);

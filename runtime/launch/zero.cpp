@@ -1,8 +1,8 @@
 // How a strided tensor is cleared.
 #include "runtime/launch/zero.h"
 
-#include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 namespace kaon {
 namespace {
@@ -37,7 +37,10 @@ Status zero_tensor(const ResolvedTable& table, int tensor, const int64_t* slots,
     if (stride < 0) start += (extents[i] - 1) * stride;
     axes[count++] = {extents[i], std::abs(stride)};
   }
-  std::sort(axes, axes + count, [](const Axis& a, const Axis& b) { return a.stride > b.stride; });
+  // At most kMaxRank axes: insertion is all the sorting that is needed.
+  for (int i = 1; i < count; ++i) {
+    for (int j = i; j > 0 && axes[j - 1].stride < axes[j].stride; --j) std::swap(axes[j - 1], axes[j]);
+  }
   // Fold the innermost axes into one run for as long as they leave no gap.
   int64_t run_bytes = bytes;
   while (count > 0 && axes[count - 1].stride == run_bytes) run_bytes *= axes[--count].size;

@@ -5,8 +5,8 @@
 
 namespace kaon {
 
-/// Clears the elements of `tensor`, and no byte between them, on `stream`: one memset for a dense view, else one for each
-/// dense run.
+/// Clears the elements of `tensor`, and no byte between them, on `stream`: one memset for a dense view, else one for
+/// each dense run.
 Status zero_tensor(const ResolvedTable& table, int tensor, const int64_t* slots, void* stream);
 
 }  // namespace kaon

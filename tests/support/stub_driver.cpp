@@ -50,7 +50,6 @@ State& state() {
 
 std::atomic<bool> is_recording{true};
 std::atomic<bool> is_capturing{false};
-std::atomic<uint64_t> launches{0};
 char contexts[16];
 thread_local int current_device = 0;  // of the calling thread's context; -1 for none
 
@@ -59,22 +58,23 @@ int device_of(CuContext context) {
   return context == nullptr ? -1 : static_cast<int>(reinterpret_cast<char*>(context) - contexts);
 }
 
-// Counts the call and gives the failure that the test asked for. Skipped while only timing.
-CuResult enter(const char* symbol) {
-  if (!is_recording.load(std::memory_order_relaxed)) return kCudaSuccess;
+__attribute__((noinline)) CuResult count_call(const char* symbol) {
   std::lock_guard<std::mutex> lock(state().mutex);
   ++state().calls[symbol];
   auto it = state().failures.find(symbol);
   return it == state().failures.end() ? kCudaSuccess : static_cast<CuResult>(it->second);
 }
 
-void record(CuFunction function, unsigned grid, unsigned threads, unsigned shared_bytes, unsigned cluster,
+// Counts the call and gives the failure that the test asked for. Skipped while only timing.
+inline CuResult enter(const char* symbol) {
+  return is_recording.load(std::memory_order_relaxed) ? count_call(symbol) : kCudaSuccess;
+}
+
+__attribute__((noinline)) void record(CuFunction function, unsigned grid, unsigned threads, unsigned shared_bytes, unsigned cluster,
             CuStream stream, void** extra) {
-  launches.fetch_add(1, std::memory_order_relaxed);
-  if (!is_recording.load(std::memory_order_relaxed)) return;
   std::lock_guard<std::mutex> lock(state().mutex);
   StubLaunch& last = state().last;
-  last.count = launches.load(std::memory_order_relaxed);
+  ++last.count;
   last.function = function;
   last.grid = grid;
   last.threads = threads;
@@ -108,7 +108,6 @@ void stub_reset() {
   state().failures.clear();
   state().calls.clear();
   state().last = {};
-  launches = 0;
   is_capturing = false;
   is_recording = true;
   current_device = 0;
@@ -130,9 +129,7 @@ void stub_set_recording(int recording) { is_recording = recording != 0; }
 
 StubLaunch stub_last_launch() {
   std::lock_guard<std::mutex> lock(state().mutex);
-  StubLaunch last = state().last;
-  last.count = launches.load();
-  return last;
+  return state().last;
 }
 
 uint64_t stub_calls(const char* symbol) {
@@ -236,7 +233,7 @@ CuResult cuLaunchKernel(CuFunction function, unsigned grid_x, unsigned, unsigned
   if (grid_x == 0 || static_cast<int>(shared_bytes) > reinterpret_cast<Function*>(function)->shared_limit) {
     return kCudaErrorInvalidValue;
   }
-  record(function, grid_x, block_x, shared_bytes, 1, stream, extra);
+  if (is_recording.load(std::memory_order_relaxed)) record(function, grid_x, block_x, shared_bytes, 1, stream, extra);
   return kCudaSuccess;
 }
 CuResult cuLaunchKernelEx(const CuLaunchConfig* config, CuFunction function, void**, void** extra) {

@@ -36,7 +36,7 @@ void stub_set_context(int device);
 void stub_fail(const char* symbol, int result);
 /* Whether streams look as if they were being captured. */
 void stub_set_capturing(int is_capturing);
-/* Off: launches are only counted, for timing. */
+/* Off: nothing is counted or recorded and nothing fails, for timing. */
 void stub_set_recording(int is_recording);
 struct StubLaunch stub_last_launch(void);
 /* Calls of `symbol` so far. */

@@ -37,7 +37,10 @@ struct Call {
   Status fill() {
     static const ArgumentChecker checker{example()};
     const TensorView* tensors[] = {&x, &offsets, &y, &out};
-    return checker.fill(tensors, scalars, slots);
+    Status status;
+    bool is_filled = checker.fill(tensors, scalars, slots, &status);
+    EXPECT_EQ(is_filled, status.is_ok());
+    return status;
   }
   std::string error() {
     Status status = fill();

@@ -1,4 +1,4 @@
-// Embedding: add_kaon_pack gives the bytes of the file, aligned; and the format has not drifted from the committed pack.
+// Embedding: add_kaon_pack gives the bytes of the file, aligned; and the format has not drifted from a committed pack.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -151,8 +151,9 @@ TEST_F(Environment, PtxRunsOnlyWhereAllowed) {
     });
   };
   EXPECT_EQ(with("1"), "older_table sm80 block.m=4");
-  EXPECT_EQ(with(nullptr), "unsupported: scale_rows cannot run on sm90: table sm80: the generic variant has no image that "
-                           "runs on sm90, only sm_80 ptx");
+  EXPECT_EQ(with(nullptr),
+            "unsupported: scale_rows cannot run on sm90: table sm80: the generic variant has no image that runs on sm90, "
+            "only sm_80 ptx");
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ constexpr const char* kIntroduction =
     "  kaonc softmax.tir --run-pass=map_grid                  one pass on textual IR\n";
 
 void add_options(CLI::App* app, Options* o) {
-  app->add_option("file", o->input.path, "a .tile file, or textual IR (.tir) as --emit=ir writes it")->required();
+  app->add_option("file", o->input.path, "a .tile file, or textual IR (.tir) as --emit=ir writes it");
   app->add_option("--kernel", o->input.kernel, "kernel to work on, where the file has several");
   app->add_option("--dtype", o->input.dtypes, "type of a generic, T=f16; others take the first type of their list");
   app->add_option("--const", o->input.constants, "value of a constexpr parameter, W=4; others take their default");
@@ -49,6 +49,14 @@ void add_options(CLI::App* app, Options* o) {
   app->add_flag("--verify-diagnostics", o->verify_diagnostics,
                 "checks what is reported against `// expect-error@+1 {{text}}` comments");
   app->footer("Exit codes: 0 done, 1 errors in the input or config, 2 wrong usage, 3 a bug of Kaon.");
+}
+
+// `--config block.m=4 softmax.tile`: an option that takes several words takes the file as well; it is the one without
+// `=`.
+void give_back_file(std::vector<std::string>* words, std::string* path) {
+  if (!path->empty() || words->empty() || words->back().find('=') != std::string::npos) return;
+  *path = words->back();
+  words->pop_back();
 }
 
 Outcome verify_diagnostics(const std::string& path) {
@@ -99,6 +107,13 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kExitOk : kExitUsage;
+  }
+  give_back_file(&options.input.dtypes, &options.input.path);
+  give_back_file(&options.input.constants, &options.input.path);
+  give_back_file(&options.emit.config, &options.input.path);
+  if (options.input.path.empty()) {
+    std::fputs("kaonc: no input; name a .tile file, or see kaonc --help\n", stderr);
+    return kExitUsage;
   }
   const Outcome outcome = run(options);
   std::fputs(outcome.message.c_str(), stderr);

@@ -260,7 +260,7 @@ Result<StoreUsage> Store::usage() {
 Status Store::prune(const std::string& keep) {
   Transaction transaction(&impl_->db);
   KAON_RETURN_IF_ERROR(transaction.begin());
-  KAON_RETURN_IF_ERROR(Statement(&impl_->db, "DELETE FROM contexts WHERE instr(text, ?) = 0").bind(1, keep).finish());
+  KAON_RETURN_IF_ERROR(Statement(&impl_->db, "DELETE FROM contexts WHERE instr(text, ?) = 0 AND text NOT LIKE '{\"device\"%'").bind(1, keep).finish());
   for (const char* sql : {"DELETE FROM variants WHERE context NOT IN (SELECT id FROM contexts)",
                           "DELETE FROM cells WHERE context NOT IN (SELECT id FROM contexts)",
                           "DELETE FROM facts WHERE context NOT IN (SELECT id FROM contexts)",

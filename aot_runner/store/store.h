@@ -88,7 +88,7 @@ class Store {
   Status complete_run(const std::string& key);
 
   Result<StoreUsage> usage();
-  /// Removes rows of every context whose text does not contain `keep`, and unused images.
+  /// Removes rows of every context whose text does not contain `keep`, but for facts about devices; and unused images.
   Status prune(const std::string& keep);
   const std::string& path() const;
 

@@ -123,7 +123,7 @@ int run(const TuneOptions& options, Phase until) {
   if (const Status status = open_kernel(&session); !status.is_ok()) return fail(status, session);
   if (!session.source->warnings().empty()) fmt::print(stderr, "{}", session.source->warnings());
   if (const Status status = open_machine(&session); !status.is_ok()) return fail(status, session);
-  print_plan(&session);
+  if (options.compile_for.empty()) print_plan(&session);
   Result<TuneResult> result = run_tune(&session, until);
   if (!result.is_ok()) return fail(result.status(), session);
   const SweepCounts& counts = result->counts;
@@ -141,6 +141,9 @@ void add_tune_commands(CLI::App* app, Action* action, const std::vector<std::str
     command->footer(kTuneFooter);
     auto options = std::make_shared<TuneOptions>();
     add_options(command, options.get());
+    if (phase.until == Phase::kCompile) {
+      command->add_option("--compile-for", options->compile_for, "compile for this target, whose device need not be here: sm_90");
+    }
     command->callback([=] {
       options->program = program;
       options->command_line = typed;

@@ -31,7 +31,8 @@ struct TuneOptions {
   std::vector<std::string> targets;      // besides the device's own: cross-compiled, not run
   std::string date;                      // empty: today, for a new run
   std::string effort;                    // none | quick | full; empty: KAON_EFFORT, else full
-  bool only_stored = false;              // use what the store holds and measure nothing
+  bool only_stored = false;              // compile nothing: use the variants that the store holds
+  std::string compile_for;               // compile phase only: a target whose device need not be here
   bool json_progress = false;
   bool quiet = false;
   std::vector<std::string> command_line; // as typed, for the resume command and the banner

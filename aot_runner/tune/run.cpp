@@ -52,6 +52,7 @@ Result<BindingRun> open_binding(Session* session, const BoundKernel& binding) {
   setup.progress = session->progress.get();
   run.sweep = std::make_unique<Sweep>(setup);
   KAON_RETURN_IF_ERROR(run.sweep->load());
+  if (session->profiler == nullptr) return run;
   session->profiler->set_kernel({fmt::format("{}/{}", session->kernel->name, binding.dtypes), binding.logical_ir,
                                  setup.signature.dims, session->spec.scalars});
   return run;

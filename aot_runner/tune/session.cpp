@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <ctime>
 #include <filesystem>
 
@@ -77,21 +78,36 @@ Status connect_device(Session* session) {
   return connect("host");
 }
 
+/// Where the store notes which assembler made its variants for a target.
+Result<int64_t> toolchain_context(Session* session) {
+  return session->store->context(fmt::format("{{\"device\":\"toolchain of {}\"}}", session->target.name));
+}
+
+bool needs_ptxas(const Session& session) {
+  const auto is_cuda = [](const std::string& name) { return name != "host"; };
+  return !session.target.is_host || std::any_of(session.options.targets.begin(), session.options.targets.end(), is_cuda);
+}
+
 Status find_tools(Session* session) {
-  KAON_ASSIGN_OR_RETURN(session->target, compiler::find_target(session->device.target));
-  bool needs_ptxas = !session->target.is_host;
   for (const std::string& name : session->options.targets) {
-    KAON_ASSIGN_OR_RETURN(const compiler::Target target, compiler::find_target(name));
-    needs_ptxas = needs_ptxas || !target.is_host;
+    if (Result<compiler::Target> known = compiler::find_target(name); !known.is_ok()) return known.status();
   }
-  if (!needs_ptxas) return Status::ok();
+  if (!needs_ptxas(*session)) return Status::ok();
+  KAON_ASSIGN_OR_RETURN(const int64_t context, toolchain_context(session));
   Result<std::string> path = compiler::find_ptxas();
-  // Measuring what another machine compiled needs no assembler.
-  if (!path.is_ok() && session->options.only_stored) return Status::ok();
+  if (session->options.only_stored) {
+    // Another machine's assembler made the variants: its version is part of their key, and none is needed here.
+    KAON_ASSIGN_OR_RETURN(const std::optional<std::string> version, session->store->find_fact(context, "ptxas"));
+    if (version.has_value()) {
+      session->ptxas_version = *version;
+      if (path.is_ok()) session->ptxas = *path;
+      return Status::ok();
+    }
+  }
   if (!path.is_ok()) return path.status();
   session->ptxas = *path;
   KAON_ASSIGN_OR_RETURN(session->ptxas_version, compiler::ptxas_version(session->ptxas));
-  return Status::ok();
+  return session->store->put_fact(context, "ptxas", session->ptxas_version);
 }
 
 /// The device's ceiling and noise, measured once per device and kept with the store.
@@ -178,7 +194,12 @@ Status open_machine(Session* session) {
   session->measure_options.seed = session->options.seed;
   const std::string folder = session->environment.skip_cache ? std::string() : session->environment.cache_folder;
   KAON_ASSIGN_OR_RETURN(session->store, Store::open(folder));
+  if (!session->options.compile_for.empty()) {
+    KAON_ASSIGN_OR_RETURN(session->target, compiler::find_target(session->options.compile_for));
+    return find_tools(session);
+  }
   KAON_RETURN_IF_ERROR(connect_device(session));
+  KAON_ASSIGN_OR_RETURN(session->target, compiler::find_target(session->device.target));
   KAON_RETURN_IF_ERROR(find_tools(session));
   KAON_RETURN_IF_ERROR(calibrate(session));
   const std::string date = session->options.date.empty() ? today() : session->options.date;

@@ -1,3 +1,4 @@
+// Walks expressions of a kernel's head and folds them into host integers and conditions.
 #include "compiler/frontend/host_expression.h"
 
 #include "compiler/support/near_miss.h"

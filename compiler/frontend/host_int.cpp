@@ -1,3 +1,4 @@
+// Polynomial arithmetic with a bound on how large an expression may grow.
 #include "compiler/frontend/host_int.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Splits a text into tokens and says what to write for what other languages have.
 #include "compiler/frontend/lexer.h"
 
 #include <cctype>

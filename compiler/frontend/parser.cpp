@@ -1,3 +1,4 @@
+// The token stream, recovery after an error, and the declarations of the grammar.
 #include "compiler/frontend/parser.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Checks a kernel's head in the order that its parts depend on each other.
 #include "compiler/frontend/signature_builder.h"
 
 #include <algorithm>

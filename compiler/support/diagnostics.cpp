@@ -1,3 +1,4 @@
+// How diagnostics look to a person: place, message, line, caret.
 #include "compiler/support/diagnostics.h"
 
 #include <algorithm>

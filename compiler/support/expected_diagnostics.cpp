@@ -1,3 +1,4 @@
+// Reads expectations out of comments and matches them one to one with what was reported.
 #include "compiler/support/expected_diagnostics.h"
 
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// Edit distance over short names.
 #include "compiler/support/near_miss.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The digest of FIPS 180-4, without a library that the shipping tools would carry.
 #include "compiler/support/sha256.h"
 
 #include <array>

@@ -1,3 +1,4 @@
+// One stage of the compiler for each value of --emit, and configs with their errors.
 #include "compiler/tools/emit.h"
 
 #include <algorithm>

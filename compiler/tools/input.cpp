@@ -1,3 +1,4 @@
+// Opens a file, chooses a kernel and binds its generics and constants.
 #include "compiler/tools/input.h"
 
 #include <cerrno>

@@ -1,3 +1,4 @@
+// Compiles a spread of configs and sets their numbers in columns.
 #include "compiler/tools/resources_table.h"
 
 #include <algorithm>

@@ -19,9 +19,8 @@ std::vector<AxisId> real_axes(const std::vector<AxisId>& axes) {
 }
 
 bool contains_all(const std::vector<AxisId>& outer, const std::vector<AxisId>& inner) {
-  return std::all_of(inner.begin(), inner.end(), [&](AxisId axis) {
-    return std::find(outer.begin(), outer.end(), axis) != outer.end();
-  });
+  return std::all_of(inner.begin(), inner.end(),
+                     [&](AxisId axis) { return std::find(outer.begin(), outer.end(), axis) != outer.end(); });
 }
 
 /// The axis that walks the last dimension of an access by its coordinates, or kUnitAxis.
@@ -81,8 +80,9 @@ std::vector<AxisSet> find_axis_sets(const Kernel& kernel) {
     for (const auto& other : found) {
       if (contains_all(other, axes)) return;
     }
-    found.erase(std::remove_if(found.begin(), found.end(), [&](const auto& other) { return contains_all(axes, other); }),
-                found.end());
+    found.erase(
+        std::remove_if(found.begin(), found.end(), [&](const auto& other) { return contains_all(axes, other); }),
+        found.end());
     found.push_back(std::move(axes));
   };
   walk(kernel.body, [&](const Op& op, const ConstOpPlace&) {

@@ -13,10 +13,10 @@ namespace kaon::compiler {
 /// A maximal set of axes that occur together in some value: its threads are dealt out to these axes. The axes of
 /// every value lie in at least one set.
 struct AxisSet {
-  std::vector<AxisId> axes;     // outermost first, as in the value that the set was found in
-  AxisId inner = kUnitAxis;     // along which most accesses are contiguous; one of axes
-  uint32_t narrowest_bytes = 0; // of the elements accessed along inner; 0 when nothing is
-  uint32_t widest_bytes = 0;    // of the elements of any value that has all the axes
+  std::vector<AxisId> axes;      // outermost first, as in the value that the set was found in
+  AxisId inner = kUnitAxis;      // along which most accesses are contiguous; one of axes
+  uint32_t narrowest_bytes = 0;  // of the elements accessed along inner; 0 when nothing is
+  uint32_t widest_bytes = 0;     // of the elements of any value that has all the axes
 };
 
 /// Largest sets first, then in program order. Axes of partial results are left out.

@@ -130,8 +130,8 @@ std::string ConfigSpace::why_illegal_tile(const Config& config) const {
   if (!plan) return plan.status().message();
   const uint64_t threads = plan->num_warps * 32ull;
   if (threads > target_.max_threads) {
-    return "num_warps=" + std::to_string(plan->num_warps) + ": " + std::to_string(threads) + " threads, " + target_.name +
-           " has at most " + std::to_string(target_.max_threads) + " in a block";
+    return "num_warps=" + std::to_string(plan->num_warps) + ": " + std::to_string(threads) + " threads, " +
+           target_.name + " has at most " + std::to_string(target_.max_threads) + " in a block";
   }
   uint32_t replicas = sets_.empty() ? 1 : 1024;
   for (size_t i = 0; i < sets_.size(); ++i) {
@@ -140,8 +140,9 @@ std::string ConfigSpace::why_illegal_tile(const Config& config) const {
     const uint64_t registers = shares.registers * std::max<uint32_t>(4, sets_[i].widest_bytes) / 4 + kOtherRegisters;
     const uint64_t most = std::min<uint64_t>(target_.max_registers_per_thread, target_.registers_per_sm / threads);
     if (registers > most) {
-      return std::to_string(shares.registers) + " elements of a tile in one thread need about " + std::to_string(registers) +
-             " registers, at " + std::to_string(threads) + " threads there are " + std::to_string(most);
+      return std::to_string(shares.registers) + " elements of a tile in one thread need about " +
+             std::to_string(registers) + " registers, at " + std::to_string(threads) + " threads there are " +
+             std::to_string(most);
     }
   }
   if (replicas > 1 && plan->num_warps > 1) {

@@ -13,10 +13,10 @@
 namespace kaon::compiler {
 
 struct Knob {
-  std::string name;                   // "block.m", "reduce.N", "num_warps"
-  std::vector<std::string> choices;   // canonical order; the search space
+  std::string name;                  // "block.m", "reduce.N", "num_warps"
+  std::vector<std::string> choices;  // canonical order; the search space
   std::string default_value;
-  std::string help;                   // one line for --list-knobs
+  std::string help;  // one line for --list-knobs
 };
 
 class ConfigSpace {

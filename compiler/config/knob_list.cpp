@@ -41,7 +41,9 @@ Knob block_knob(const Axis& axis, bool inner, int64_t vec) {
 }
 
 Knob row_axis_knob(const Axis& axis, bool inner) {
-  Knob knob{"reduce." + axis.name, {}, inner ? "resident(4)" : "chunk(1)",
+  Knob knob{"reduce." + axis.name,
+            {},
+            inner ? "resident(4)" : "chunk(1)",
             "how a row of " + axis.name + " is walked: kept in registers, or chunk by chunk"};
   if (axis.extent_value == kNoValue) {
     for (const int64_t repetitions : {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16}) {
@@ -50,8 +52,8 @@ Knob row_axis_knob(const Axis& axis, bool inner) {
   } else if (inner) {
     knob.default_value = call("chunk", 1024);
   }
-  const std::vector<int64_t> chunks = inner ? std::vector<int64_t>{1024, 2048, 4096, 8192, 16384}
-                                            : std::vector<int64_t>{1, 8, 32};
+  const std::vector<int64_t> chunks =
+      inner ? std::vector<int64_t>{1024, 2048, 4096, 8192, 16384} : std::vector<int64_t>{1, 8, 32};
   for (const int64_t chunk : chunks) knob.choices.push_back(call("chunk", chunk));
   return knob;
 }
@@ -75,9 +77,11 @@ void add_shape_knobs(const Kernel& kernel, const std::vector<AxisSet>& sets, std
   for (const AxisSet& set : sets) used.insert(set.axes.begin(), set.axes.end());
   for (const AxisId id : used) {
     const Axis& axis = kernel.axis(id);
-    if (axis.kind == AxisKind::kTile && axis.fixed_block == 0) knobs->push_back(block_knob(axis, is_inner(sets, id), vec));
+    if (axis.kind == AxisKind::kTile && axis.fixed_block == 0)
+      knobs->push_back(block_knob(axis, is_inner(sets, id), vec));
   }
-  knobs->push_back({"num_warps", texts({1, 2, 4, 8, 16, 32}), std::to_string(kDefaultWarps), "warps of 32 threads in a block"});
+  knobs->push_back(
+      {"num_warps", texts({1, 2, 4, 8, 16, 32}), std::to_string(kDefaultWarps), "warps of 32 threads in a block"});
   knobs->push_back({"vec", {std::to_string(vec)}, std::to_string(vec), "contiguous elements of one thread"});
   for (const AxisId id : used) {
     if (is_row_axis(kernel.axis(id))) knobs->push_back(row_axis_knob(kernel.axis(id), is_inner(sets, id)));

@@ -106,8 +106,9 @@ class SetPlanner {
     const int64_t threads = static_cast<int64_t>(num_warps_) * kLanes;
     KAON_ASSIGN_OR_RETURN(const int64_t lanes, int_knob(config_, knob, 1, threads));
     if (!is_thread_count(static_cast<uint64_t>(lanes), num_warps_)) {
-      return illegal(knob + "=" + std::to_string(lanes) + " is neither a power of two up to 32 nor whole warps that divide " +
-                     std::to_string(num_warps_) + " warps");
+      return illegal(knob + "=" + std::to_string(lanes) +
+                     " is neither a power of two up to 32 nor whole warps that divide " + std::to_string(num_warps_) +
+                     " warps");
     }
     return static_cast<uint64_t>(lanes);
   }
@@ -188,8 +189,8 @@ class SetPlanner {
     const auto size = static_cast<int64_t>(share.threads * share.registers);
     const int64_t known = blocks_.emplace(share.axis, size).first->second;
     if (known == size) return Status::ok();
-    return illegal("axis " + axis(share.axis).name + " has a tile of " + std::to_string(known) + " in one place and of " +
-                   std::to_string(size) + " in another; change lanes or num_warps");
+    return illegal("axis " + axis(share.axis).name + " has a tile of " + std::to_string(known) +
+                   " in one place and of " + std::to_string(size) + " in another; change lanes or num_warps");
   }
 
   const Kernel& kernel_;

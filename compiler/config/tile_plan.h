@@ -24,15 +24,15 @@ struct TileShares {
   std::vector<AxisShare> shares;  // in the order of AxisSet::axes
   uint32_t vec = 1;               // contiguous elements of one thread along the inner axis
   uint64_t inner_threads = 1;
-  uint64_t registers = 1;         // elements of one thread in a tile of the whole set
-  uint32_t replicas = 1;          // threads that hold the same elements
+  uint64_t registers = 1;  // elements of one thread in a tile of the whole set
+  uint32_t replicas = 1;   // threads that hold the same elements
 };
 
 struct TilePlan {
   uint32_t num_warps = 0;
   std::vector<AxisSet> sets;
-  std::vector<TileShares> shares;     // one per set
-  std::map<AxisId, int64_t> blocks;   // tile size, capacity or padded extent of every axis of a set
+  std::vector<TileShares> shares;    // one per set
+  std::map<AxisId, int64_t> blocks;  // tile size, capacity or padded extent of every axis of a set
 
   /// Layout of a value with these axes (unit axes included), which belongs to set `set`.
   Layout layout(size_t set, const std::vector<AxisId>& axes) const;

@@ -68,7 +68,8 @@ void compact_registers(std::vector<std::vector<Digit>>& digits) {
       if (digit.where == Where::kRegister) registers.push_back(&digit);
     }
   }
-  std::stable_sort(registers.begin(), registers.end(), [](const Digit* a, const Digit* b) { return a->unit < b->unit; });
+  std::stable_sort(registers.begin(), registers.end(),
+                   [](const Digit* a, const Digit* b) { return a->unit < b->unit; });
   uint32_t unit = 1;
   for (Digit* digit : registers) {
     digit->unit = unit;
@@ -181,7 +182,8 @@ std::string why_illegal_index(const std::vector<Digit>& digits, Where where, uin
       return "digit " + text + ": radix and unit of a lane digit must be powers of two";
     }
     if (digit.unit < used) {
-      return "digit " + text + " overlaps another " + name + " digit, which reaches up to index " + std::to_string(used);
+      return "digit " + text + " overlaps another " + name + " digit, which reaches up to index " +
+             std::to_string(used);
     }
     if (where == Where::kRegister && digit.unit != used) {
       return "digit " + text + " leaves registers " + std::to_string(used) + ".." + std::to_string(digit.unit - 1) +

@@ -24,7 +24,8 @@ struct Lifetime {
   bool overlaps(const Lifetime& other) const { return first <= other.last && other.first <= last; }
 };
 
-/// Only barriers directly in the grid's region separate lifetimes: what a loop or branch touches counts as one step there.
+/// Only barriers directly in the grid's region separate lifetimes: what a loop or branch touches counts as one step
+/// there.
 std::vector<Lifetime> find_lifetimes(const Kernel& kernel) {
   std::vector<Lifetime> lifetimes(kernel.shared_buffers.size());
   int64_t step = 0;
@@ -63,11 +64,12 @@ Status assign_shared(Kernel& kernel, const Target&) {
     for (size_t j = 0; j < i; ++j) candidates.push_back(aligned(buffers[j].offset + buffers[j].bytes));
     std::sort(candidates.begin(), candidates.end());
     for (const uint32_t offset : candidates) {
-      const bool free = std::none_of(buffers.begin(), buffers.begin() + static_cast<ptrdiff_t>(i), [&](const SharedBuffer& other) {
-        const auto j = static_cast<size_t>(&other - buffers.data());
-        const bool apart = offset + buffers[i].bytes <= other.offset || other.offset + other.bytes <= offset;
-        return lifetimes[i].overlaps(lifetimes[j]) && !apart;
-      });
+      const bool free =
+          std::none_of(buffers.begin(), buffers.begin() + static_cast<ptrdiff_t>(i), [&](const SharedBuffer& other) {
+            const auto j = static_cast<size_t>(&other - buffers.data());
+            const bool apart = offset + buffers[i].bytes <= other.offset || other.offset + other.bytes <= offset;
+            return lifetimes[i].overlaps(lifetimes[j]) && !apart;
+          });
       if (!free) continue;
       buffers[i].offset = offset;
       break;

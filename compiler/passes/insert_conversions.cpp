@@ -67,7 +67,8 @@ class Converter {
     const std::vector<AxisId>& axes = kernel_.type(index).axes;
     std::vector<int64_t> dropped;
     for (size_t i = 0; i < tile_type.axes.size(); ++i) {
-      if (std::find(axes.begin(), axes.end(), tile_type.axes[i]) == axes.end()) dropped.push_back(static_cast<int64_t>(i));
+      if (std::find(axes.begin(), axes.end(), tile_type.axes[i]) == axes.end())
+        dropped.push_back(static_cast<int64_t>(i));
     }
     const Layout kept = tile.drop(dropped);
     std::vector<std::vector<Digit>> digits(axes.size());

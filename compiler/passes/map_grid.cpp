@@ -36,9 +36,10 @@ std::vector<ValueId> fresh_values(Kernel& kernel, const std::vector<ValueId>& li
   return out;
 }
 
-/// Wraps `body`, whose arguments are the carried values, into loops over `axes`; the outermost gets `inits` and `results`.
-std::unique_ptr<Op> nest_loops(Kernel& kernel, const std::vector<int64_t>& axes, Region body, std::vector<ValueId> inits,
-                               const std::vector<ValueId>& results, SourceRange range) {
+/// Wraps `body`, whose arguments are the carried values, into loops over `axes`; the outermost gets `inits` and
+/// `results`.
+std::unique_ptr<Op> nest_loops(Kernel& kernel, const std::vector<int64_t>& axes, Region body,
+                               std::vector<ValueId> inits, const std::vector<ValueId>& results, SourceRange range) {
   std::unique_ptr<Op> loop;
   for (size_t i = axes.size(); i-- > 0;) {
     if (loop) {

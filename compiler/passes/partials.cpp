@@ -32,7 +32,8 @@ PartialTile PartialAxes::fold(ValueId value, const std::vector<int64_t>& dims, W
   for (int dim = 0; dim < layout.rank(); ++dim) {
     std::vector<Digit> kept = layout.digits(dim);
     if (std::find(dims.begin(), dims.end(), dim) != dims.end()) {
-      kept.erase(std::remove_if(kept.begin(), kept.end(), [&](const Digit& d) { return d.where == where; }), kept.end());
+      kept.erase(std::remove_if(kept.begin(), kept.end(), [&](const Digit& d) { return d.where == where; }),
+                 kept.end());
       AxisId& slot = out.type.axes[static_cast<size_t>(dim)];
       slot = kept.empty() ? kUnitAxis : axis(slot, kept);
     }
@@ -68,7 +69,8 @@ ValueId identity_const(Builder& builder, ReduceFn fn, const PartialTile& like) {
     const double largest = largest_float(dtype);
     value = builder.float_const(dtype, fn == ReduceFn::kMax ? -largest : largest, like.type.axes);
   } else {
-    value = builder.int_const(dtype, fn == ReduceFn::kMax ? lowest_integer(dtype) : highest_integer(dtype), like.type.axes);
+    value =
+        builder.int_const(dtype, fn == ReduceFn::kMax ? lowest_integer(dtype) : highest_integer(dtype), like.type.axes);
   }
   builder.kernel().layout(value) = like.layout;
   return value;

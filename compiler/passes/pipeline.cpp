@@ -36,10 +36,12 @@ namespace {
 
 Status run_one(const Pass& pass, Kernel& kernel, const Target& target, bool check) {
   if (kernel.stage != pass.before) {
-    return Status(Code::kInvalidArgument, std::string(pass.name) + ": the kernel is at another stage than the pass needs");
+    return Status(Code::kInvalidArgument,
+                  std::string(pass.name) + ": the kernel is at another stage than the pass needs");
   }
   KAON_RETURN_IF_ERROR(pass.run(kernel, target));
-  if (kernel.stage != pass.after) return Status(Code::kInternal, std::string(pass.name) + ": left the wrong stage behind");
+  if (kernel.stage != pass.after)
+    return Status(Code::kInternal, std::string(pass.name) + ": left the wrong stage behind");
   if (!check) return Status::ok();
   const Status verified = verify(kernel);
   if (verified) return Status::ok();

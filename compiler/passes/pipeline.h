@@ -11,7 +11,8 @@
 
 namespace kaon::compiler {
 
-/// A pass rewrites a kernel in place. Illegal configs are kIllegalConfig with numbers; anything else that fails is a bug.
+/// A pass rewrites a kernel in place. Illegal configs are kIllegalConfig with numbers; anything else that fails is a
+/// bug.
 struct Pass {
   const char* name;
   Stage before;
@@ -22,7 +23,7 @@ struct Pass {
 const std::vector<Pass>& all_passes();
 
 struct PipelineOptions {
-  std::string stop_after;                                   // name of the last pass to run; empty: all
+  std::string stop_after;                                        // name of the last pass to run; empty: all
   std::function<void(const char* pass, const Kernel&)> observe;  // called after each pass
 };
 

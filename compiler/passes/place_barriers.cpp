@@ -96,7 +96,8 @@ class Follower {
   bool found_missing_ = false;
 };
 
-/// Takes out each barrier that later ones have made unnecessary: those of a loop's first round, before its end was known.
+/// Takes out each barrier that later ones have made unnecessary: those of a loop's first round, before its end was
+/// known.
 void prune(Kernel& kernel, Region* region) {
   for (size_t i = 0; i < region->ops.size(); ++i) {
     for (Region& inner : region->ops[i]->regions) prune(kernel, &inner);

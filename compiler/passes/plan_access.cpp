@@ -46,7 +46,8 @@ class AccessPlanner {
  private:
   const Signature& signature() const { return kernel_.signature; }
 
-  /// Knob div.<dim>: every call that comes here has an extent of that dim that the number divides. A shifted row needs none.
+  /// Knob div.<dim>: every call that comes here has an extent of that dim that the number divides. A shifted row needs
+  /// none.
   void guard_divisors() {
     for (size_t dim = 0; dim < signature().dims.size(); ++dim) {
       const int64_t divisor = kernel_.config.get_int("div." + signature().dims[dim], 1);

@@ -46,7 +46,8 @@ const Op* RollContext::online_partner(const Op& op) const {
   const std::string fn = exponential->str_attr("fn");
   if (fn != "exp" && fn != "exp2") return nullptr;
   const Op* difference = definition(exponential->operands[0]);
-  if (difference == nullptr || difference->kind != OpKind::kBinary || difference->str_attr("fn") != "sub") return nullptr;
+  if (difference == nullptr || difference->kind != OpKind::kBinary || difference->str_attr("fn") != "sub")
+    return nullptr;
   const Op* spread = definition(difference->operands[1]);
   if (spread == nullptr || spread->kind != OpKind::kBroadcast) return nullptr;
   const Op* source = definition(spread->operands[0]);
@@ -54,7 +55,8 @@ const Op* RollContext::online_partner(const Op& op) const {
     source = definition(source->operands[0]);
   }
   if (source == nullptr || source->kind != OpKind::kReduce || source->str_attr("fn") != "max") return nullptr;
-  if (source->operands[0] != difference->operands[0] || source->ints_attr("dims") != op.ints_attr("dims")) return nullptr;
+  if (source->operands[0] != difference->operands[0] || source->ints_attr("dims") != op.ints_attr("dims"))
+    return nullptr;
   return is_root(*source) ? source : nullptr;
 }
 

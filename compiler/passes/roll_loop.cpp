@@ -47,7 +47,7 @@ class LaidOutBuilder {
 /// One carried reduction, or the pair of a maximum and the sum of exponentials below it.
 struct Carried {
   const Op* root = nullptr;
-  const Op* sum = nullptr;   // set for the pair
+  const Op* sum = nullptr;  // set for the pair
   ReduceFn fn = ReduceFn::kSum;
   PartialTile tile;
   std::vector<ValueId> inits, args, yields, results;
@@ -161,8 +161,8 @@ class LoopEmitter {
     carried->yields.push_back(laid_.binary(combining_fn(carried->fn), carried->args[0], part));
   }
 
-  /// Per thread: the running maximum m, and the sum of exp(x - m) rescaled whenever m grows. While every x was -inf, m is
-  /// -inf and x - m is no number; 0 in its place makes those exponentials 0.
+  /// Per thread: the running maximum m, and the sum of exp(x - m) rescaled whenever m grows. While every x was -inf, m
+  /// is -inf and x - m is no number; 0 in its place makes those exponentials 0.
   void emit_online(Carried* carried) {
     const UnaryFn exp = exponential_of(*carried->sum);
     const ValueId x = copy(carried->root->operands[0]);
@@ -199,8 +199,8 @@ class LoopEmitter {
     if (!needs_no_finish(carried)) finish_as(*carried.root, carried.fn, carried.results[0]);
   }
 
-  /// Threads rescale their sums from their own maximum to the row's. A thread that saw nothing has maximum -inf and sum 0:
-  /// exp(-inf - finite) * 0 is 0. A row of -inf alone gives NaN, as exp(-inf - -inf) does; an empty row has sum 0.
+  /// Threads rescale their sums from their own maximum to the row's. A thread that saw nothing has maximum -inf and sum
+  /// 0: exp(-inf - finite) * 0 is 0. A row of -inf alone gives NaN, as exp(-inf - -inf) does; an empty row has sum 0.
   void finish_online(const Carried& carried) {
     const Op& maximum = *carried.root;
     finish_as(maximum, ReduceFn::kMax, carried.results[0]);

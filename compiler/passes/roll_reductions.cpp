@@ -18,7 +18,8 @@ namespace {
 /// Rolls one axis in one region: `roots` are the region's own ops that consume values along the axis.
 class RegionRoller {
  public:
-  RegionRoller(Kernel& kernel, RollContext& context, Region& region) : kernel_(kernel), context_(context), region_(region) {}
+  RegionRoller(Kernel& kernel, RollContext& context, Region& region)
+      : kernel_(kernel), context_(context), region_(region) {}
 
   Status run() {
     find_levels();
@@ -37,9 +38,9 @@ class RegionRoller {
 
  private:
   struct Place {
-    int level = 0;         // loop that computes it, or loops that must have run before
-    bool is_along = false; // computed lane by lane along the axis: repeated where it is needed
-    bool is_root = false;  // a reduction or store that a loop does
+    int level = 0;          // loop that computes it, or loops that must have run before
+    bool is_along = false;  // computed lane by lane along the axis: repeated where it is needed
+    bool is_root = false;   // a reduction or store that a loop does
   };
 
   int level_of(ValueId value) const {
@@ -117,7 +118,8 @@ class RegionRoller {
 
 /// Regions that hold roots of the axis, outermost first, in program order.
 void collect_regions(Region& region, const RollContext& context, std::vector<Region*>* out) {
-  const bool has_root = std::any_of(region.ops.begin(), region.ops.end(), [&](const auto& op) { return context.is_root(*op); });
+  const bool has_root =
+      std::any_of(region.ops.begin(), region.ops.end(), [&](const auto& op) { return context.is_root(*op); });
   if (has_root) out->push_back(&region);
   for (const auto& op : region.ops) {
     for (Region& inner : op->regions) collect_regions(inner, context, out);

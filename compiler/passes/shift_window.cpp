@@ -47,7 +47,9 @@ bool ShiftWindow::admit(const Op& op, const AccessFacts& facts) {
 void ShiftWindow::require_same_phase(const Reference& reference, int tensor) {
   if (tensor == reference.tensor) return;
   const Signature& signature = kernel_.signature;
-  const auto bytes = [&](int t) { return static_cast<int64_t>(dtype_bytes(signature.tensors[static_cast<size_t>(t)].dtype)); };
+  const auto bytes = [&](int t) {
+    return static_cast<int64_t>(dtype_bytes(signature.tensors[static_cast<size_t>(t)].dtype));
+  };
   const auto slot = [](int s) { return static_cast<uint16_t>(s); };
   if (bytes(tensor) == bytes(reference.tensor)) {
     add_guard(kernel_, {GuardKind::kCongruent, slot(signature.pointer_slot(tensor)),

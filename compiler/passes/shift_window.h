@@ -18,20 +18,20 @@ class ShiftWindow {
   /// Reads the knobs shift.<axis>.
   explicit ShiftWindow(Kernel& kernel);
   bool is_shifted(AxisId axis) const { return shifted_.count(axis) > 0; }
-  /// True when `op` can use vectors in the window of its axis: it is the first, which fixes the phase of every row, or its
-  /// rows are addressed as those of the first, and guards make their phases equal.
+  /// True when `op` can use vectors in the window of its axis: it is the first, which fixes the phase of every row, or
+  /// its rows are addressed as those of the first, and guards make their phases equal.
   bool admit(const Op& op, const AccessFacts& facts);
-  /// Computes the origins at the start of the program and lengthens the loops over shifted axes. Axes that no access was
-  /// admitted for are left alone.
+  /// Computes the origins at the start of the program and lengthens the loops over shifted axes. Axes that no access
+  /// was admitted for are left alone.
   Status finish();
 
  private:
   struct Reference {
     int tensor = -1;
-    std::vector<Indexer> rows;      // indexers of all dimensions but the last
+    std::vector<Indexer> rows;  // indexers of all dimensions but the last
     std::vector<ValueId> operands;
     ValueId tile = kNoValue;
-    int dim = -1;                   // of the axis in the tile
+    int dim = -1;  // of the axis in the tile
   };
   bool rows_by_grid(const Op& op) const;
   void require_same_phase(const Reference& reference, int tensor);

@@ -26,7 +26,8 @@ Status guard_capacity(Kernel& kernel, const Axis& axis) {
   const int64_t room = capacity - form->offset;
   if (room < 0) {
     return Status(Code::kIllegalConfig, "reduce." + axis.name + ": the extent is at least " +
-                                            std::to_string(form->offset) + ", the capacity " + std::to_string(capacity));
+                                            std::to_string(form->offset) + ", the capacity " +
+                                            std::to_string(capacity));
   }
   if (!form->is_constant()) {
     add_guard(kernel, {GuardKind::kAtMost, static_cast<uint16_t>(form->slot), 0, room / form->scale});

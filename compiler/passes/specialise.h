@@ -1,5 +1,6 @@
 // Needs: a logical kernel with a legal config.
-// Gives: num_warps, the tile size or capacity of every axis, guards that each resident row fits its capacity; no dead ops.
+// Gives: num_warps, the tile size or capacity of every axis, guards that each resident row fits its capacity;
+//        no dead ops.
 // Why here: everything after reads sizes from the axes, not from knobs.
 #pragma once
 

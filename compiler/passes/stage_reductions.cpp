@@ -65,11 +65,13 @@ class Stager {
     parse_fn(op.str_attr("fn"), &fn);
     std::vector<int64_t> dims = op.ints_attr("dims");
     ValueId value = op.operands[0];
-    if (has_digits(value, dims, Where::kRegister) || may_lack_lanes(value, dims)) value = fold_thread(builder, fn, value, dims);
+    if (has_digits(value, dims, Where::kRegister) || may_lack_lanes(value, dims))
+      value = fold_thread(builder, fn, value, dims);
     if (has_digits(value, dims, Where::kLane)) value = fold_lanes(builder, fn, value, dims);
     if (has_digits(value, dims, Where::kWarp)) {
       const bool by_lanes = folds_by_lanes(value, dims);
-      value = through_shared(builder, value, gathered(value, dims, by_lanes ? Where::kLane : Where::kRegister), "partials");
+      value =
+          through_shared(builder, value, gathered(value, dims, by_lanes ? Where::kLane : Where::kRegister), "partials");
       value = by_lanes ? fold_lanes(builder, fn, value, dims) : fold_thread(builder, fn, value, dims);
     }
     if (op.int_attr("keepdim") == 0) {

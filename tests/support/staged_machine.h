@@ -18,11 +18,11 @@ struct SimCell {
 
 /// A byte of shared memory: which write put it there, and who touched it since the last barrier.
 struct SimByte {
-  double value = 0;       // at the first byte of a write
+  double value = 0;  // at the first byte of a write
   bool is_defined = false;
-  int64_t write = -1;     // running number of the write, -1: never
-  int writer = -1;        // thread, if written in this epoch
-  int reader = -1;        // thread, if read in this epoch; -2: several
+  int64_t write = -1;  // running number of the write, -1: never
+  int writer = -1;     // thread, if written in this epoch
+  int reader = -1;     // thread, if read in this epoch; -2: several
 };
 
 class StagedMachine {

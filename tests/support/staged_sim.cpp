@@ -28,10 +28,12 @@ std::vector<int64_t> slots_of(const Signature& signature, const SimCall& call) {
   for (int t = 0; t < signature.num_tensors(); ++t) {
     slots[static_cast<size_t>(signature.pointer_slot(t))] = call.tensors[static_cast<size_t>(t)].address;
     for (size_t axis = 0; axis < call.tensors[static_cast<size_t>(t)].strides.size(); ++axis) {
-      slots[static_cast<size_t>(signature.stride_slot(t, static_cast<int>(axis)))] = call.tensors[static_cast<size_t>(t)].strides[axis];
+      slots[static_cast<size_t>(signature.stride_slot(t, static_cast<int>(axis)))] =
+          call.tensors[static_cast<size_t>(t)].strides[axis];
     }
   }
-  for (size_t d = 0; d < call.dims.size(); ++d) slots[static_cast<size_t>(signature.dim_slot(static_cast<int>(d)))] = call.dims[d];
+  for (size_t d = 0; d < call.dims.size(); ++d)
+    slots[static_cast<size_t>(signature.dim_slot(static_cast<int>(d)))] = call.dims[d];
   for (size_t s = 0; s < call.scalar_slots.size(); ++s) {
     slots[static_cast<size_t>(signature.scalar_slot(static_cast<int>(s)))] = call.scalar_slots[s];
   }
@@ -52,7 +54,8 @@ bool accepts(const Kernel& kernel, const SimCall& call) {
     }
     int64_t span = 0;
     const SimTensor& tensor = call.tensors[guard.slot];
-    for (size_t i = 0; i < tensor.sizes.size(); ++i) span += std::max<int64_t>(0, tensor.sizes[i] - 1) * std::abs(tensor.strides[i]);
+    for (size_t i = 0; i < tensor.sizes.size(); ++i)
+      span += std::max<int64_t>(0, tensor.sizes[i] - 1) * std::abs(tensor.strides[i]);
     return span <= guard.value;
   });
 }
@@ -82,7 +85,9 @@ Status StagedMachine::run_program(int64_t program) {
 }
 
 void StagedMachine::fail(const Op& op, const std::string& message) {
-  if (status_) status_ = Status(Code::kInternal, "program " + std::to_string(program_) + ": " + print_op(kernel_, op) + ": " + message);
+  if (status_)
+    status_ =
+        Status(Code::kInternal, "program " + std::to_string(program_) + ": " + print_op(kernel_, op) + ": " + message);
 }
 
 uint32_t StagedMachine::registers(ValueId value) const {

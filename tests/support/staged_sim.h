@@ -1,5 +1,5 @@
-// Runs a staged kernel thread by thread in double precision and reports what hardware would let pass in silence: races on
-// shared memory, reads of nothing, vectors that are unaligned or cut, accesses outside a tensor.
+// Runs a staged kernel thread by thread in double precision and reports what hardware would let pass in silence: races
+// on shared memory, reads of nothing, vectors that are unaligned or cut, accesses outside a tensor.
 #pragma once
 
 #include <cstdint>
@@ -35,9 +35,9 @@ bool accepts(const Kernel& kernel, const SimCall& call);
 
 /// What a run counted, for tests of cost.
 struct SimCounts {
-  int64_t load_instructions = 0;   // of one thread each, over all programs
+  int64_t load_instructions = 0;  // of one thread each, over all programs
   int64_t store_instructions = 0;
-  int64_t barriers = 0;            // per program, summed
+  int64_t barriers = 0;  // per program, summed
 };
 
 /// Runs every program of the grid. kInternal with the op and place for the first thing that is wrong.

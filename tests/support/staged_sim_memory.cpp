@@ -65,7 +65,8 @@ bool StagedMachine::element_index(const Op& op, int thread, uint32_t reg, std::v
       if (!c.is_defined) return false;
       at = static_cast<int64_t>(c.value);
     } else {
-      if (indexer.operand >= 0) at = static_cast<int64_t>(cell(op.operands[static_cast<size_t>(indexer.operand)], thread, 0).value);
+      if (indexer.operand >= 0)
+        at = static_cast<int64_t>(cell(op.operands[static_cast<size_t>(indexer.operand)], thread, 0).value);
       if (indexer.kind == Indexer::Kind::kAxis) {
         const auto dim = std::find(type.axes.begin(), type.axes.end(), indexer.axis) - type.axes.begin();
         at += coordinate(type, layout, static_cast<int>(dim), thread, reg);
@@ -117,7 +118,8 @@ void StagedMachine::run_access(const Op& op) {
 }
 
 /// The promises of `vector` and `edge`, register group by register group.
-void StagedMachine::check_vectors(const Op& op, const std::vector<bool>& active, const std::vector<int64_t>& addresses, int thread) {
+void StagedMachine::check_vectors(const Op& op, const std::vector<bool>& active, const std::vector<int64_t>& addresses,
+                                  int thread) {
   const auto vector = static_cast<size_t>(op.int_attr("vector", 1));
   const std::string edge = op.str_attr("edge");
   const SimTensor& tensor = call_.tensors[static_cast<size_t>(op.int_attr("tensor"))];
@@ -128,7 +130,8 @@ void StagedMachine::check_vectors(const Op& op, const std::vector<bool>& active,
   for (size_t first = 0; first < active.size(); first += vector) {
     const auto alive = static_cast<size_t>(std::count(active.begin() + static_cast<ptrdiff_t>(first),
                                                       active.begin() + static_cast<ptrdiff_t>(first + vector), true));
-    if (edge == "none" && alive != vector && kernel_.layout(tile).is_owner(place(thread, static_cast<uint32_t>(first)))) {
+    if (edge == "none" && alive != vector &&
+        kernel_.layout(tile).is_owner(place(thread, static_cast<uint32_t>(first)))) {
       bool row_exists = true;  // rows may still be missing; only the vector's own axis is promised
       const auto& index = op.index_attr("index");
       const Type& type = kernel_.type(tile);
@@ -142,10 +145,12 @@ void StagedMachine::check_vectors(const Op& op, const std::vector<bool>& active,
     if (vector == 1 || alive == 0) continue;
     if (alive != vector && edge != "split") return fail(op, "a vector is cut, but edge is " + edge);
     for (size_t i = 1; i < vector; ++i) {
-      if (addresses[first + i] != addresses[first] + static_cast<int64_t>(i)) return fail(op, "a vector is not contiguous");
+      if (addresses[first + i] != addresses[first] + static_cast<int64_t>(i))
+        return fail(op, "a vector is not contiguous");
     }
     const int64_t bytes = static_cast<int64_t>(vector) * dtype_bytes(dtype);
-    if ((tensor.address + addresses[first] * dtype_bytes(dtype)) % bytes != 0) return fail(op, "a vector is not aligned");
+    if ((tensor.address + addresses[first] * dtype_bytes(dtype)) % bytes != 0)
+      return fail(op, "a vector is not aligned");
   }
 }
 
@@ -153,7 +158,8 @@ uint32_t StagedMachine::shared_address(const Op& op, const Layout& layout, DType
   const SharedBuffer& buffer = kernel_.shared_buffers[static_cast<size_t>(op.int_attr("buffer"))];
   uint64_t element = 0;
   const std::vector<uint64_t> position = layout.position(place(thread, reg));
-  for (int dim = 0; dim < layout.rank(); ++dim) element = element * layout.capacity(dim) + position[static_cast<size_t>(dim)];
+  for (int dim = 0; dim < layout.rank(); ++dim)
+    element = element * layout.capacity(dim) + position[static_cast<size_t>(dim)];
   const uint64_t bytes = static_cast<uint64_t>(dtype_bytes(dtype));
   if ((element + 1) * bytes > buffer.bytes) fail(op, "leaves its buffer");
   return static_cast<uint32_t>(buffer.offset + element * bytes);
@@ -171,7 +177,8 @@ void StagedMachine::run_shared_store(const Op& op) {
       for (int i = 0; i < dtype_bytes(dtype) && status_; ++i) {
         SimByte& byte = shared_.at(at + static_cast<uint32_t>(i));
         if (byte.writer >= 0 && byte.writer != t) return fail(op, "race: two threads write the same byte");
-        if (byte.reader != -1 && byte.reader != t) return fail(op, "race: overwrites what another thread may still read");
+        if (byte.reader != -1 && byte.reader != t)
+          return fail(op, "race: overwrites what another thread may still read");
         byte = {cell(value, t, r).value, cell(value, t, r).is_defined, write, t, byte.reader};
       }
     }

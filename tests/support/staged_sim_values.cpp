@@ -99,7 +99,8 @@ void StagedMachine::run_axis_info(const Op& op) {
   const int64_t begin = axis.kind == AxisKind::kTile ? begins_[id] : 0;
   int64_t value = 0;
   if (what == "begin") value = begin;
-  if (what == "end") value = axis.kind == AxisKind::kTile ? std::min(begin + axis.block, axis_end(axis)) : axis_end(axis);
+  if (what == "end")
+    value = axis.kind == AxisKind::kTile ? std::min(begin + axis.block, axis_end(axis)) : axis_end(axis);
   if (what == "id") value = (begin - axis_first(axis)) / axis.block;
   if (what == "block_size") value = axis.block;
   if (what == "count") value = (axis_end(axis) - axis_first(axis) + axis.block - 1) / axis.block;

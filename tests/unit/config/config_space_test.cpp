@@ -57,13 +57,16 @@ TEST(ConfigSpace, why_illegal_has_words_and_numbers) {
             "reduce.N=chunk(1000): expected resident(1...64) or chunk(a power of two up to 65536)");
   EXPECT_EQ(why("num_warps=4 lanes.N=128 reduce.N=chunk(512)"),
             "a tile of 512 along N is no multiple of 128 threads x 8 elements");
-  EXPECT_EQ(why("num_warps=4 lanes.N=24"), "lanes.N=24 is neither a power of two up to 32 nor whole warps that divide 4 warps");
-  EXPECT_EQ(why("num_warps=4 lanes.N=96"), "lanes.N=96 is neither a power of two up to 32 nor whole warps that divide 4 warps");
+  EXPECT_EQ(why("num_warps=4 lanes.N=24"),
+            "lanes.N=24 is neither a power of two up to 32 nor whole warps that divide 4 warps");
+  EXPECT_EQ(why("num_warps=4 lanes.N=96"),
+            "lanes.N=96 is neither a power of two up to 32 nor whole warps that divide 4 warps");
   EXPECT_EQ(why("num_warps=32 reduce.N=resident(8)"),
             "64 elements of a tile in one thread need about 88 registers, at 1024 threads there are 64");
   EXPECT_EQ(why("num_warps=2 reduce.N=resident(33)"),
             "264 elements of a tile in one thread need about 288 registers, at 64 threads there are 255");
-  EXPECT_EQ(why("num_warps=4 block.m=2 lanes.N=32"), "only 64 of 128 threads would have work of their own; lower num_warps or raise a block");
+  EXPECT_EQ(why("num_warps=4 block.m=2 lanes.N=32"),
+            "only 64 of 128 threads would have work of their own; lower num_warps or raise a block");
   EXPECT_EQ(why("shift.N=1 vec=1"), "shift.N=1: with vec=1 every address is aligned");
   EXPECT_EQ(why("shift.N=2"), "shift.N=2: expected 0 or 1");
   EXPECT_EQ(why("div.N=4"), "div.N=4 is no multiple of vec=8");
@@ -84,7 +87,8 @@ TEST(ConfigSpace, equal_code_has_equal_text) {
   same("vec=1 div.N=8", "vec=1 div.N=1");
   same("shift.N=1 div.N=8", "shift.N=1 div.N=1");
   same("maxnreg=0 evict.x=default shift.N=0", "vec=8");
-  EXPECT_NE(space.normalize(config_of("num_warps=1 block.m=4 lanes.N=32")), space.normalize(config_of("num_warps=1 block.m=4")));
+  EXPECT_NE(space.normalize(config_of("num_warps=1 block.m=4 lanes.N=32")),
+            space.normalize(config_of("num_warps=1 block.m=4")));
 }
 
 TEST(ConfigSpace, generic_configs_are_legal_for_every_kernel) {
@@ -115,7 +119,8 @@ TEST(TilePlan, vectors_then_threads_then_repetitions_and_rows_with_what_is_left)
   EXPECT_EQ(layout_under(kSoftmax, "num_warps=4 block.m=4 reduce.N=resident(2)"), "[4w1 | 8r1 32l1 2r8] warps 4");
   EXPECT_EQ(layout_under(kSoftmax, "num_warps=2 block.m=8 reduce.N=resident(1)"), "[4l8 2w1 | 8r1 8l1] warps 2");
   EXPECT_EQ(layout_under(kSoftmax, "num_warps=4 block.m=2 reduce.N=chunk(1024)"), "[2w2 | 8r1 32l1 2w1 2r8] warps 4");
-  EXPECT_EQ(layout_under(kSoftmax, "num_warps=1 block.m=4 lanes.N=32 reduce.N=resident(1)"), "[4r8 | 8r1 32l1] warps 1");
+  EXPECT_EQ(layout_under(kSoftmax, "num_warps=1 block.m=4 lanes.N=32 reduce.N=resident(1)"),
+            "[4r8 | 8r1 32l1] warps 1");
   EXPECT_EQ(layout_under(kScaleBias, "num_warps=6 block.m=2 block.n=768"), "block.n=768 is no power of two");
   EXPECT_EQ(layout_under(kScaleBias, "num_warps=4 block.m=2 block.n=1024"), "[2w2 | 8r1 32l1 2w1 2r8] warps 4");
 }

@@ -1,4 +1,5 @@
-// Reductions and changes of layout, simulated on plain arrays: registers, then lanes, then warps; masks; shared buffers.
+// Reductions and changes of layout, simulated on plain arrays: registers, then lanes, then warps; masks; shared
+// buffers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -120,10 +121,8 @@ TEST(Folding, conversion_through_a_row_major_buffer_reaches_every_layout_of_the_
   const auto l = [](uint32_t radix, uint32_t unit) { return Digit{radix, Where::kLane, unit}; };
   const auto w = [](uint32_t radix, uint32_t unit) { return Digit{radix, Where::kWarp, unit}; };
   const std::vector<Layout> layouts = {
-      Layout({{l(4, 8), w(2, 1)}, {r(4, 1), l(8, 1), w(2, 2)}}, 4),
-      Layout({{r(8, 1)}, {l(32, 1), w(2, 1)}}, 4),
-      Layout({{w(4, 1), r(2, 2)}, {r(2, 1), l(32, 1)}}, 4),
-      Layout({{l(8, 1)}, {r(64, 1)}}, 4),
+      Layout({{l(4, 8), w(2, 1)}, {r(4, 1), l(8, 1), w(2, 2)}}, 4), Layout({{r(8, 1)}, {l(32, 1), w(2, 1)}}, 4),
+      Layout({{w(4, 1), r(2, 2)}, {r(2, 1), l(32, 1)}}, 4),         Layout({{l(8, 1)}, {r(64, 1)}}, 4),
       Layout({{r(2, 32), l(4, 1)}, {r(32, 1), l(2, 4)}}, 4),
   };
   for (const Layout& from : layouts) {

@@ -17,8 +17,9 @@ constexpr uint32_t kLanes = 32;
 using Shape = std::vector<std::pair<uint32_t, Where>>;
 
 std::vector<Shape> axis_shapes() {
-  const std::vector<std::pair<uint32_t, Where>> kinds = {{2, Where::kRegister}, {3, Where::kRegister}, {2, Where::kLane},
-                                                        {4, Where::kLane},     {2, Where::kWarp},     {3, Where::kWarp}};
+  const std::vector<std::pair<uint32_t, Where>> kinds = {{2, Where::kRegister}, {3, Where::kRegister},
+                                                         {2, Where::kLane},     {4, Where::kLane},
+                                                         {2, Where::kWarp},     {3, Where::kWarp}};
   std::vector<Shape> shapes{{}};
   for (const auto& a : kinds) {
     shapes.push_back({a});
@@ -145,8 +146,8 @@ TEST(Layout, text_reads_back_as_the_same_layout) {
     EXPECT_TRUE(parse_layout(text, &parsed, &why)) << text << ": " << why;
     EXPECT_EQ(parsed.to_string(), text);
   }
-  for (const char* text : {"", "[8r1 warps 4", "[8x1] warps 4", "[8r0] warps 4", "[2r1 4r2] warps 1", "[8r1] warps", "[8r1] warps 1 ",
-                           "[1r1] warps 1", "[8r1 | ] warps 1", "[99999999999r1] warps 1"}) {
+  for (const char* text : {"", "[8r1 warps 4", "[8x1] warps 4", "[8r0] warps 4", "[2r1 4r2] warps 1", "[8r1] warps",
+                           "[8r1] warps 1 ", "[1r1] warps 1", "[8r1 | ] warps 1", "[99999999999r1] warps 1"}) {
     Layout parsed;
     std::string why;
     EXPECT_FALSE(parse_layout(text, &parsed, &why)) << text;
@@ -185,21 +186,30 @@ TEST(Layout, dropping_a_dim_makes_broadcasting_along_it_free) {
 }
 
 TEST(Layout, illegal_digits_are_refused_with_numbers) {
-  const auto why = [](std::vector<std::vector<Digit>> digits, uint32_t warps) { return Layout(std::move(digits), warps).why_illegal(); };
+  const auto why = [](std::vector<std::vector<Digit>> digits, uint32_t warps) {
+    return Layout(std::move(digits), warps).why_illegal();
+  };
   EXPECT_EQ(why({{{3, Where::kLane, 1}}}, 1), "digit 3l1: radix and unit of a lane digit must be powers of two");
   EXPECT_EQ(why({{{4, Where::kRegister, 1}}, {{2, Where::kRegister, 2}}}, 1),
             "digit 2r2 overlaps another register digit, which reaches up to index 4");
   EXPECT_EQ(why({{{2, Where::kRegister, 4}}}, 1), "digit 2r4 leaves registers 1..3 without a digit");
   EXPECT_EQ(why({{{8, Where::kLane, 8}}}, 1), "lane digits need a multiple of 64 lanes, got 32");
   EXPECT_EQ(why({{{7, Where::kWarp, 1}}}, 8), "warp digits need a multiple of 7 warps, got 8");
-  EXPECT_EQ(why({{{2, Where::kWarp, 1}}, {{2, Where::kWarp, 3}}}, 6), "digit 2w3: unit must be a multiple of 2, where the digits below end");
+  EXPECT_EQ(why({{{2, Where::kWarp, 1}}, {{2, Where::kWarp, 3}}}, 6),
+            "digit 2w3: unit must be a multiple of 2, where the digits below end");
   EXPECT_EQ(why({{}}, 33), "a block must have 1 to 32 warps, got 33");
-  EXPECT_EQ(why({{{8, Where::kRegister, 1}, {32, Where::kLane, 1}, {7, Where::kWarp, 1}, {7, Where::kRegister, 8}}}, 7), "");
+  EXPECT_EQ(why({{{8, Where::kRegister, 1}, {32, Where::kLane, 1}, {7, Where::kWarp, 1}, {7, Where::kRegister, 8}}}, 7),
+            "");
 }
 
 TEST(Layout, equal_maps_have_equal_digits) {
   const Layout merged({{{8, Where::kRegister, 1}, {32, Where::kLane, 1}}}, 1);
-  const Layout pieces({{{2, Where::kRegister, 1}, {4, Where::kRegister, 2}, {1, Where::kWarp, 1}, {8, Where::kLane, 1}, {4, Where::kLane, 8}}}, 1);
+  const Layout pieces({{{2, Where::kRegister, 1},
+                        {4, Where::kRegister, 2},
+                        {1, Where::kWarp, 1},
+                        {8, Where::kLane, 1},
+                        {4, Where::kLane, 8}}},
+                      1);
   EXPECT_EQ(merged, pieces);
   EXPECT_EQ(pieces.to_string(), "[8r1 32l1] warps 1");
 }

@@ -45,8 +45,9 @@ class ProgramMaker {
   Kernel make() {
     Builder b(kernel_);
     b.begin_grid({program_});
-    for (const Layout& layout : {Layout({{{32, Where::kLane, 1}, {2, Where::kWarp, 1}}}, kWarps),
-                                 Layout({{{16, Where::kLane, 2}, {2, Where::kLane, 1}, {2, Where::kWarp, 1}}}, kWarps)}) {
+    for (const Layout& layout :
+         {Layout({{{32, Where::kLane, 1}, {2, Where::kWarp, 1}}}, kWarps),
+          Layout({{{16, Where::kLane, 2}, {2, Where::kLane, 1}, {2, Where::kWarp, 1}}}, kWarps)}) {
       stored_.push_back(b.int_const(DType::kF32, 1, {tile_}));
       kernel_.layout(stored_.back()) = layout;
     }
@@ -70,7 +71,8 @@ class ProgramMaker {
       if (kind < 2) {
         b.shared_store(buffer, stored_[static_cast<size_t>(pick(2))]);
       } else if (kind < 4) {
-        b.shared_load(buffer, Type{DType::kF32, {tile_}}, Layout({{{2, Where::kWarp, 1}, {32, Where::kLane, 1}}}, kWarps));
+        b.shared_load(buffer, Type{DType::kF32, {tile_}},
+                      Layout({{{2, Where::kWarp, 1}, {32, Where::kLane, 1}}}, kWarps));
       } else if (kind == 4) {
         b.begin_loop(loop_axis());
         fill(b, 1 + pick(4), depth - 1);
@@ -143,7 +145,8 @@ TEST(Barriers, none_can_be_left_out) {
     Kernel kernel = ProgramMaker(seed, /*branches=*/false).make();
     ASSERT_TRUE(place_barriers(kernel, target_of()));
     // Without sharing of memory, so that only accesses to the same buffer can race.
-    for (size_t i = 0; i < kernel.shared_buffers.size(); ++i) kernel.shared_buffers[i].offset = static_cast<uint32_t>(i) * kElements * 4;
+    for (size_t i = 0; i < kernel.shared_buffers.size(); ++i)
+      kernel.shared_buffers[i].offset = static_cast<uint32_t>(i) * kElements * 4;
     kernel.plan.shared_bytes = static_cast<uint32_t>(kernel.shared_buffers.size()) * kElements * 4;
     const size_t count = barriers_of(kernel).size();
     for (size_t i = 0; i < count; ++i) {

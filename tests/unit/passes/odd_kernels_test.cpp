@@ -1,4 +1,5 @@
-// Kernels that leave the straight path: static axes, slices, transposes, outputs in place, two tiles that meet in a row.
+// Kernels that leave the straight path: static axes, slices, transposes, outputs in place, two tiles that meet in a
+// row.
 #include <cmath>
 
 #include "compiler/ir/builder.h"
@@ -57,7 +58,9 @@ TEST(OddKernels, static_rows_of_any_width_are_laid_out_whole) {
 }
 
 TEST(OddKernels, a_transpose_is_contiguous_on_one_side) {
-  Kernel logical = logical_kernel("kernel turn(x: f32[M, N], y: f32[N, M]) -> (out: f32[M, N]) { for m, n in tile(M, N) { out[m, n] = x[m, n]; } }");
+  Kernel logical = logical_kernel(
+      "kernel turn(x: f32[M, N], y: f32[N, M]) -> (out: f32[M, N]) { for m, n in tile(M, N) { out[m, n] = x[m, n]; } "
+      "}");
   // The sum with a permuted tile of y is written here, as the language has no transpose yet.
   Region& region = logical.body.ops[0]->regions[0];
   const AxisId m = logical.type(region.ops[0]->result()).axes[0];
@@ -96,7 +99,8 @@ kernel meet(x: f32[M, N], y: f32[M, K]) -> (out: f32[M, K]) {
   for (const auto& c : cases) {
     const Kernel staged = staged_kernel(logical, config_of(c.config));
     bool converts = false;
-    for (const SharedBuffer& buffer : staged.shared_buffers) converts = converts || buffer.name.rfind("convert", 0) == 0;
+    for (const SharedBuffer& buffer : staged.shared_buffers)
+      converts = converts || buffer.name.rfind("convert", 0) == 0;
     EXPECT_EQ(converts, c.converts) << c.config;
     SimCall call = call_of({5, 320, 160}, {{5, 320}, {5, 160}, {5, 160}});
     run(staged, &call, c.config);
@@ -116,7 +120,8 @@ TEST(OddKernels, softmax_in_place_reads_all_before_it_writes) {
     const Kernel staged = staged_kernel(logical, config_of(text));
     SimCall apart = call_of({4, 700}, {{4, 700}, {4, 700}});
     run(staged, &apart, text);
-    // The simulator has no aliasing: each program's rows are its own, so a row at a time is written back before the next.
+    // The simulator has no aliasing: each program's rows are its own, so a row at a time is written back before the
+    // next.
     for (int64_t m = 0; m < 4; ++m) {
       double total = 0;
       for (int64_t j = 0; j < 700; ++j) total += apart.tensors[1].data[static_cast<size_t>(m * 700 + j)];

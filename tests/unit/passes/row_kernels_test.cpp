@@ -1,4 +1,5 @@
-// Row kernels through the whole pipeline, simulated and compared with plain loops: resident and rolled, aligned and not.
+// Row kernels through the whole pipeline, simulated and compared with plain loops: resident and rolled, aligned and
+// not.
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -17,7 +18,8 @@ constexpr int64_t kFarApart = 1 << 24;
 SimCall row_call(int64_t m, int64_t n, int64_t padding = 0, int64_t skew = 0) {
   SimCall call;
   call.dims = {m, n};
-  call.tensors = {dense_tensor({m, n}, kFarApart + 2 * skew, padding), dense_tensor({m, n}, 2 * kFarApart + 2 * skew, padding)};
+  call.tensors = {dense_tensor({m, n}, kFarApart + 2 * skew, padding),
+                  dense_tensor({m, n}, 2 * kFarApart + 2 * skew, padding)};
   fill(&call.tensors[0]);
   return call;
 }
@@ -102,7 +104,8 @@ TEST(RowKernels, rolled_softmax_is_right_beyond_several_chunks) {
 TEST(RowKernels, online_softmax_reads_its_row_twice_and_resident_once) {
   const Kernel logical = logical_kernel(kSoftmax, DType::kF16);
   SimCall rolled_call = row_call(1, 4096);
-  const Result<SimCounts> rolled = simulate(staged_kernel(logical, config_of("num_warps=4 reduce.N=chunk(1024)")), &rolled_call);
+  const Result<SimCounts> rolled =
+      simulate(staged_kernel(logical, config_of("num_warps=4 reduce.N=chunk(1024)")), &rolled_call);
   ASSERT_TRUE(rolled) << rolled.status().to_string();
   EXPECT_EQ(rolled->load_instructions, 2 * 4096 / 8);
   EXPECT_EQ(rolled->store_instructions, 4096 / 8);
@@ -138,7 +141,8 @@ TEST(RowKernels, rows_of_minus_infinity_behave_as_written) {
 
 TEST(RowKernels, shifted_windows_serve_every_phase_and_pitch) {
   const Kernel logical = logical_kernel(kSoftmax, DType::kF16);
-  for (const char* text : {"num_warps=2 reduce.N=resident(3) shift.N=1", "num_warps=2 block.m=2 reduce.N=chunk(256) shift.N=1"}) {
+  for (const char* text :
+       {"num_warps=2 reduce.N=resident(3) shift.N=1", "num_warps=2 block.m=2 reduce.N=chunk(256) shift.N=1"}) {
     const Kernel staged = staged_kernel(logical, config_of(text));
     for (int64_t skew = 0; skew < 8; ++skew) {
       for (const int64_t padding : {0, 3, 8}) {
@@ -198,8 +202,8 @@ TEST(RowKernels, dependent_reductions_take_one_loop_each) {
     const int64_t n = 1000;
     SimCall call;
     call.dims = {3, n};
-    call.tensors = {dense_tensor({3, n}, kFarApart), dense_tensor({n}, 2 * kFarApart), dense_tensor({3, n}, 3 * kFarApart),
-                    dense_tensor({3}, 4 * kFarApart)};
+    call.tensors = {dense_tensor({3, n}, kFarApart), dense_tensor({n}, 2 * kFarApart),
+                    dense_tensor({3, n}, 3 * kFarApart), dense_tensor({3}, 4 * kFarApart)};
     fill(&call.tensors[0]);
     fill(&call.tensors[1], 5);
     ASSERT_TRUE(accepts(staged, call)) << text;
@@ -212,8 +216,10 @@ TEST(RowKernels, dependent_reductions_take_one_loop_each) {
       for (int64_t i = 0; i < n; ++i) square += (row[i] - middle) * (row[i] - middle) / static_cast<double>(n);
       EXPECT_NEAR(call.tensors[3].data[static_cast<size_t>(m)], middle, kTolerance);
       for (int64_t i = 0; i < n; ++i) {
-        const double expected = (row[i] - middle) / std::sqrt(square + 0.001) * call.tensors[1].data[static_cast<size_t>(i)];
-        ASSERT_NEAR(call.tensors[2].data[static_cast<size_t>(m * n + i)], expected, 1e-6) << text << " at " << m << ", " << i;
+        const double expected =
+            (row[i] - middle) / std::sqrt(square + 0.001) * call.tensors[1].data[static_cast<size_t>(i)];
+        ASSERT_NEAR(call.tensors[2].data[static_cast<size_t>(m * n + i)], expected, 1e-6)
+            << text << " at " << m << ", " << i;
       }
     }
   }

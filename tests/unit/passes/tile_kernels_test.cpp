@@ -34,26 +34,29 @@ TEST(TileKernels, vector_add_serves_every_length_that_its_guards_accept) {
       ASSERT_TRUE(counts) << c.config << ": " << counts.status().to_string();
       EXPECT_EQ(counts->barriers, 0);
       for (size_t i = 0; i < static_cast<size_t>(n); ++i) {
-        ASSERT_EQ(call.tensors[2].data[i], call.tensors[0].data[i] + call.tensors[1].data[i]) << c.config << " at " << i;
+        ASSERT_EQ(call.tensors[2].data[i], call.tensors[0].data[i] + call.tensors[1].data[i])
+            << c.config << " at " << i;
       }
     }
     SimCall unaligned;
     unaligned.dims = {64};
-    unaligned.tensors = {dense_tensor({64}, kFarApart + 4), dense_tensor({64}, 2 * kFarApart), dense_tensor({64}, 3 * kFarApart)};
+    unaligned.tensors = {dense_tensor({64}, kFarApart + 4), dense_tensor({64}, 2 * kFarApart),
+                         dense_tensor({64}, 3 * kFarApart)};
     EXPECT_EQ(accepts(staged, unaligned), std::string(c.config).find("vec=1") != std::string::npos) << c.config;
   }
 }
 
 TEST(TileKernels, two_axes_share_threads_and_broadcast_operands_stay_in_place) {
   const Kernel logical = logical_kernel(kScaleBias, DType::kF16);
-  for (const char* text : {"block.m=1 block.n=256 num_warps=1", "block.m=4 block.n=256 num_warps=4 div.N=1",
-                           "block.m=8 block.n=512 num_warps=2 lanes.n=16 grid.depth=1",
-                           "block.m=2 block.n=256 num_warps=2 vec=1"}) {
+  for (const char* text :
+       {"block.m=1 block.n=256 num_warps=1", "block.m=4 block.n=256 num_warps=4 div.N=1",
+        "block.m=8 block.n=512 num_warps=2 lanes.n=16 grid.depth=1", "block.m=2 block.n=256 num_warps=2 vec=1"}) {
     const Kernel staged = staged_kernel(logical, config_of(text));
     for (const auto& [m, n] : {std::pair<int64_t, int64_t>{1, 8}, {7, 1000}, {3, 256}, {0, 16}}) {
       SimCall call;
       call.dims = {m, n};
-      call.tensors = {dense_tensor({m, n}, kFarApart, 8), dense_tensor({n}, 2 * kFarApart), dense_tensor({m, n}, 3 * kFarApart)};
+      call.tensors = {dense_tensor({m, n}, kFarApart, 8), dense_tensor({n}, 2 * kFarApart),
+                      dense_tensor({m, n}, 3 * kFarApart)};
       const float factor = 2.5f;
       int64_t bits = 0;
       __builtin_memcpy(&bits, &factor, sizeof factor);
@@ -143,7 +146,8 @@ TEST(TileKernels, every_config_of_a_sample_of_the_space_compiles_and_is_right) {
       double total = 0;
       for (size_t j = 0; j < 136; ++j) total += std::exp(call.tensors[0].data[m * 136 + j]);
       for (size_t j = 0; j < 136; ++j) {
-        ASSERT_NEAR(call.tensors[1].data[m * 136 + j], std::exp(call.tensors[0].data[m * 136 + j]) / total, 1e-9) << all[i].to_text();
+        ASSERT_NEAR(call.tensors[1].data[m * 136 + j], std::exp(call.tensors[0].data[m * 136 + j]) / total, 1e-9)
+            << all[i].to_text();
       }
     }
   }

@@ -42,6 +42,13 @@ struct VectorGuard {
   llvm::Value* cut = nullptr;
 };
 
+/// What the lanes of a value that do not exist hold.
+struct Missing {
+  double value = 0;
+  /// Not empty: they may hold NaN instead where a fold over exactly these dims is NaN whatever they hold, or folds nothing.
+  std::vector<int64_t> unless_nan_over;
+};
+
 /// Vectors (by number) of which at most one is cut.
 struct CutSet {
   std::vector<size_t> groups;
@@ -161,6 +168,9 @@ class Lowering {
   // -- lower_missing.cpp: what lanes that do not exist hold
   void plan_fills();
   void propagate_missing(const Op& op);
+  const Op* maximum_over(ValueId bound, ValueId value) const;
+  bool holds_identity(const Op& op, ReduceFn fn) const;
+  llvm::Value* identity_if_empty(const Op& op, llvm::Value* folded, llvm::Constant* identity);
   llvm::Constant* fill_bits(ValueId loaded, unsigned bytes);
 
   // -- lower_words.cpp: elements as 32-bit words, for vectors and shuffles
@@ -196,7 +206,8 @@ class Lowering {
   std::vector<AxisState> axis_states_;  // tile axes: bound by the loop around; others: unused
   std::map<std::vector<std::array<uint32_t, 4>>, llvm::Value*> thread_positions_;
   std::map<ValueId, double> fills_;     // value that a load gives to lanes that do not exist
-  std::map<ValueId, double> missing_;   // what those lanes hold, where known
+  std::map<ValueId, Missing> missing_;  // what those lanes hold, where known
+  std::vector<const Op*> definitions_;  // by ValueId
   uint32_t num_sites_ = 0;
   Status status_;
 };

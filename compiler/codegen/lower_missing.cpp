@@ -28,32 +28,103 @@ bool has_infinity(DType dtype) { return dtype_is_float(dtype) && dtype != DType:
 
 /// Gives each load the fill that the first reduction of its tile wants.
 void Lowering::plan_fills() {
-  const std::vector<const Op*> definitions = defining_ops(kernel_);
+  definitions_ = defining_ops(kernel_);
   walk(kernel_.body, [&](const Op& op, const ConstOpPlace&) {
     ReduceFn fn{};
     double wanted = 0;
     if (op.kind != OpKind::kReduceThread || !parse_fn(op.str_attr("fn"), &fn) || !float_identity(fn, &wanted)) return;
     ValueId value = op.operands[0];
-    const Op* source = definitions[static_cast<size_t>(value)];
+    const Op* source = definitions_[static_cast<size_t>(value)];
     while (source != nullptr && source->kind == OpKind::kCast && has_infinity(kernel_.type(value).dtype)) {
       value = source->operands[0];
-      source = definitions[static_cast<size_t>(value)];
+      source = definitions_[static_cast<size_t>(value)];
     }
     if (source == nullptr || source->kind != OpKind::kLoad || !has_infinity(kernel_.type(value).dtype)) return;
     fills_.try_emplace(value, wanted);
   });
 }
 
-/// Follows the fill through an op that was just lowered.
+/// The step of a maximum over `value` that `bound` comes from by spreading and folding on; null when it does not.
+const Op* Lowering::maximum_over(ValueId bound, ValueId value) const {
+  for (;;) {
+    const Op* op = definitions_[static_cast<size_t>(bound)];
+    if (op == nullptr) return nullptr;
+    switch (op->kind) {
+      case OpKind::kBroadcast:
+      case OpKind::kExpandDims:
+      case OpKind::kSqueeze: bound = op->operands[0]; break;
+      case OpKind::kReduceThread:
+      case OpKind::kReduceLanes:
+        if (op->str_attr("fn") != "max") return nullptr;
+        if (op->operands[0] == value) return op;
+        bound = op->operands[0];
+        break;
+      case OpKind::kSharedLoad: {
+        const Op* stored = nullptr;
+        int stores = 0;
+        walk(kernel_.body, [&](const Op& other, const ConstOpPlace&) {
+          if (other.kind != OpKind::kSharedStore || other.int_attr("buffer") != op->int_attr("buffer")) return;
+          stored = &other;
+          ++stores;
+        });
+        if (stores != 1) return nullptr;
+        bound = stored->operands[0];
+        break;
+      }
+      default: return nullptr;
+    }
+  }
+}
+
+/// Follows what missing lanes hold through an op that was just lowered. exp(x - max x) is the case to win: x is filled
+/// with -inf for the maximum, and what follows is 0, as the sum wants it. Only a maximum of -inf gives NaN there, and
+/// then every lane that exists gives NaN as well.
 void Lowering::propagate_missing(const Op& op) {
   if (op.kind == OpKind::kLoad) {
     auto fill = fills_.find(op.result());
-    if (fill != fills_.end()) missing_[op.result()] = fill->second;
+    if (fill != fills_.end()) missing_[op.result()] = {fill->second, {}};
+    return;
   }
-  if (op.kind == OpKind::kCast && has_infinity(kernel_.type(op.result()).dtype)) {
-    auto known = missing_.find(op.operands[0]);
-    if (known != missing_.end()) missing_[op.result()] = known->second;
+  if (op.operands.empty() || op.results.size() != 1 || !has_infinity(kernel_.type(op.result()).dtype)) return;
+  const auto known = missing_.find(op.operands[0]);
+  if (known == missing_.end()) return;
+  const Missing before = known->second;
+  const bool is_lowest = before.value < 0;
+  const std::string fn = op.str_attr("fn");
+  if (op.kind == OpKind::kCast) missing_[op.result()] = before;
+  if (op.kind == OpKind::kUnary && is_lowest && (fn == "exp" || fn == "exp2")) {
+    missing_[op.result()] = {0.0, before.unless_nan_over};
   }
+  if (op.kind == OpKind::kBinary && is_lowest && fn == "sub" && before.unless_nan_over.empty()) {
+    const Op* maximum = maximum_over(op.operands[1], op.operands[0]);
+    if (maximum == nullptr) return;
+    for (int64_t dim : maximum->ints_attr("dims")) {  // only a full axis can be asked whether it has lanes at all
+      const AxisId axis = kernel_.type(op.operands[0]).axes[static_cast<size_t>(dim)];
+      if (axis == kUnitAxis || kernel_.axis(axis).kind != AxisKind::kFull) return;
+    }
+    missing_[op.result()] = {before.value, maximum->ints_attr("dims")};
+  }
+}
+
+/// True when the missing lanes of a reduction's operand hold what it would substitute.
+bool Lowering::holds_identity(const Op& op, ReduceFn fn) const {
+  const auto known = missing_.find(op.operands[0]);
+  double wanted = 0;
+  if (known == missing_.end() || !float_identity(fn, &wanted) || known->second.value != wanted) return false;
+  const std::vector<int64_t>& dims = known->second.unless_nan_over;
+  return dims.empty() || dims == op.ints_attr("dims");
+}
+
+/// `folded`, or the identity when the folded axes have no lane at all and those that are missing may hold NaN.
+llvm::Value* Lowering::identity_if_empty(const Op& op, llvm::Value* folded, llvm::Constant* identity) {
+  const auto known = missing_.find(op.operands[0]);
+  if (known == missing_.end() || known->second.unless_nan_over.empty()) return folded;
+  for (int64_t dim : op.ints_attr("dims")) {
+    const AxisId axis = kernel_.type(op.operands[0]).axes[static_cast<size_t>(dim)];
+    llvm::Value* has_lanes = b_.CreateICmpSGT(axis_end(kernel_.axis(axis)), b_.getInt64(0));
+    folded = b_.CreateSelect(has_lanes, folded, identity);
+  }
+  return folded;
 }
 
 /// The fill of a load as the bits of one word or narrower value, repeated for each element in it.

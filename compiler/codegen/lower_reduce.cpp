@@ -49,9 +49,8 @@ Registers Lowering::without_missing(const Op& op, ReduceFn fn) {
     const auto& dims = op.ints_attr("dims");
     if (std::find(dims.begin(), dims.end(), dim) == dims.end()) type.axes[static_cast<size_t>(dim)] = kUnitAxis;
   }
+  if (holds_identity(op, fn)) return values;
   llvm::Constant* nothing = identity(fn, dtype);
-  const auto known = missing_.find(operand);
-  if (known != missing_.end() && float_constant(dtype, known->second) == nothing) return values;
   const Registers masks = existence(type, kernel_.layout(operand));
   for (size_t reg = 0; reg < values.size(); ++reg) {
     if (masks[reg] != nullptr) values[reg] = b_.CreateSelect(masks[reg], values[reg], nothing);
@@ -88,7 +87,7 @@ void Lowering::lower_reduce_thread(const Op& op) {
     for (size_t step = 1; step < chains.size(); step *= 2) {
       for (size_t i = 0; i + step < chains.size(); i += 2 * step) chains[i] = combine(fn, dtype, chains[i], chains[i + step]);
     }
-    result.push_back(chains[0]);
+    result.push_back(holds_identity(op, fn) ? identity_if_empty(op, chains[0], identity(fn, dtype)) : chains[0]);
   }
   define(op.result(), std::move(result));
 }

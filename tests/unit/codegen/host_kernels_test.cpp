@@ -77,5 +77,33 @@ TEST(HostKernels, PaddedRowsKeepTheirPadding) {
   expect_right(c);
 }
 
+// Lanes beyond N hold what the maximum wants, and then exactly what the sum wants: infinities and NaN must not leak.
+TEST(HostKernels, InfinitiesAndNanStayInTheirRow) {
+  const std::string source = R"(
+kernel log_sum_exp(x: f32[M, N]) -> (out: f32[M]) {
+  for m in tile(M) {
+    let row = x[m, :];
+    let scaled = where(row > 3.0, row * 3.0e38, row);
+    let lowered = where(scaled < -1.0, scaled * 3.0e38 * 3.0e38, scaled);
+    let top = amax(lowered, dim=1, keepdim=true);
+    out[m] = log(sum(exp(lowered - top), dim=1)) + amax(lowered, dim=1);
+  }
+})";
+  for (int64_t n : {4, 60, 100}) expect_right({source, DType::kF32, "num_warps=1 reduce.N=resident(1)", {{"M", 40}, {"N", n}}});
+  const std::string direct = R"(
+kernel log_sum_exp(x: f16[M, N]) -> (out: f32[M]) {
+  for m in tile(M) {
+    let row = f32(x[m, :]);
+    let top = amax(row, dim=1, keepdim=true);
+    out[m] = log(sum(exp(row - top), dim=1)) + amax(row, dim=1);
+  }
+})";
+  for (double scale : {1.0, 60000.0}) {  // the second overflows f16 to infinities of both signs
+    HostCase c{direct, DType::kF16, "num_warps=2 block.m=2 reduce.N=resident(1) shift.N=1", {{"M", 41}, {"N", 5}}};
+    c.scale = scale;
+    expect_right(c);
+  }
+}
+
 }  // namespace
 }  // namespace kaon::compiler

@@ -12,7 +12,7 @@ class SourceWriter {
  public:
   /// One line at the current indentation, without trailing blanks.
   void line(std::string_view text = "");
-  /// "head a, b, c" as comment lines of at most 120 columns; continuation lines are indented two further columns.
+  /// `text` as comment lines of at most 120 columns; leading blanks indent it, continuation lines by two more.
   void comment(std::string_view text);
   const std::string& text() const { return text_; }
 

@@ -120,7 +120,6 @@ TEST(OddKernels, softmax_in_place_reads_all_before_it_writes) {
     const Kernel staged = staged_kernel(logical, config_of(text));
     SimCall apart = call_of({4, 700}, {{4, 700}, {4, 700}});
     run(staged, &apart, text);
-    // The simulator has no aliasing: each program's rows are its own, so a row at a time is written back before the
     // next.
     for (int64_t m = 0; m < 4; ++m) {
       double total = 0;

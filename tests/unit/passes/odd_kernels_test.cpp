@@ -120,7 +120,6 @@ TEST(OddKernels, softmax_in_place_reads_all_before_it_writes) {
     const Kernel staged = staged_kernel(logical, config_of(text));
     SimCall apart = call_of({4, 700}, {{4, 700}, {4, 700}});
     run(staged, &apart, text);
-    // next.
     for (int64_t m = 0; m < 4; ++m) {
       double total = 0;
       for (int64_t j = 0; j < 700; ++j) total += apart.tensors[1].data[static_cast<size_t>(m * 700 + j)];

@@ -1,21 +1,11 @@
 // Every example of LANGUAGE.md and every kernel that ships compiles under each of its bindings, without a warning.
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
-
 #include "tests/unit/frontend/sources.h"
+#include "tests/unit/frontend/tile_blocks.h"
 
 namespace kaon::compiler {
 namespace {
-
-std::string read(const std::string& path) {
-  std::ifstream file(std::string(KAON_SOURCE_DIR) + "/" + path);
-  EXPECT_TRUE(file.good()) << path;
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 void expect_compiles(const std::string& text) {
   std::string messages;
@@ -32,25 +22,8 @@ void expect_compiles(const std::string& text) {
   }
 }
 
-std::vector<std::string> tile_blocks(const std::string& markdown) {
-  std::vector<std::string> blocks;
-  std::istringstream lines(markdown);
-  bool inside = false;
-  for (std::string line; std::getline(lines, line);) {
-    if (line == "```tile") {
-      inside = true;
-      blocks.emplace_back();
-    } else if (line == "```") {
-      inside = false;
-    } else if (inside) {
-      blocks.back() += line + "\n";
-    }
-  }
-  return blocks;
-}
-
 TEST(Language, EveryExampleCompiles) {
-  const std::vector<std::string> blocks = tile_blocks(read("compiler/LANGUAGE.md"));
+  const std::vector<std::string> blocks = tile_blocks(read_source("compiler/LANGUAGE.md"));
   EXPECT_GE(blocks.size(), 4u);
   for (const std::string& block : blocks) {
     SCOPED_TRACE(block);
@@ -59,8 +32,8 @@ TEST(Language, EveryExampleCompiles) {
 }
 
 TEST(Language, ShippedKernelsCompile) {
-  expect_compiles(read("pretuned/softmax/softmax.tile"));
-  expect_compiles(read("pretuned/vector_add/vector_add.tile"));
+  expect_compiles(read_source("pretuned/softmax/softmax.tile"));
+  expect_compiles(read_source("pretuned/vector_add/vector_add.tile"));
 }
 
 TEST(Language, TestKernelsCompile) {

@@ -36,8 +36,10 @@ ValueId Builder::add_result(Op& op, const Type& declared) {
   Type type = declared;
   if (check_operands(op)) {
     Result<Type> computed = result_type(kernel_, op, declared);
-    if (computed) type = std::move(computed).value();
-    else fail(op, computed.status().message());
+    if (computed)
+      type = std::move(computed).value();
+    else
+      fail(op, computed.status().message());
   }
   op.results.push_back(kernel_.new_value(std::move(type)));
   return op.results.back();
@@ -120,7 +122,8 @@ ValueId Builder::broadcast(ValueId a, std::vector<AxisId> axes) {
 
 ValueId Builder::broadcast_to(ValueId a, const std::vector<AxisId>& axes) {
   const bool known = a >= 0 && a < static_cast<ValueId>(kernel_.values.size());
-  for (size_t rank = known ? kernel_.type(a).axes.size() : axes.size(); rank < axes.size(); ++rank) a = expand_dims(a, 0);
+  for (size_t rank = known ? kernel_.type(a).axes.size() : axes.size(); rank < axes.size(); ++rank)
+    a = expand_dims(a, 0);
   return broadcast(a, axes);
 }
 

@@ -56,32 +56,25 @@ bool parse_fn(std::string_view text, ReduceFn* out) { return find_text(kReduceTe
 
 const char* why_illegal_operand(UnaryFn fn, DType dtype) {
   switch (fn) {
-    case UnaryFn::kNot:
-      return unless(!dtype_is_float(dtype), "integers or bool");
+    case UnaryFn::kNot: return unless(!dtype_is_float(dtype), "integers or bool");
     case UnaryFn::kNeg:
-    case UnaryFn::kAbs:
-      return unless(dtype != DType::kBool, "floats or integers");
-    default:
-      return unless(dtype_is_float(dtype), "floats");
+    case UnaryFn::kAbs: return unless(dtype != DType::kBool, "floats or integers");
+    default: return unless(dtype_is_float(dtype), "floats");
   }
 }
 
 const char* why_illegal_operand(BinaryFn fn, DType dtype) {
   switch (fn) {
     case BinaryFn::kDiv:
-    case BinaryFn::kPow:
-      return unless(dtype_is_float(dtype), "floats");
+    case BinaryFn::kPow: return unless(dtype_is_float(dtype), "floats");
     case BinaryFn::kFloorDiv:
     case BinaryFn::kMod:
     case BinaryFn::kShl:
-    case BinaryFn::kShr:
-      return unless(dtype_is_int(dtype), "integers");
+    case BinaryFn::kShr: return unless(dtype_is_int(dtype), "integers");
     case BinaryFn::kAnd:
     case BinaryFn::kOr:
-    case BinaryFn::kXor:
-      return unless(!dtype_is_float(dtype), "integers or bool");
-    default:
-      return unless(dtype != DType::kBool, "floats or integers");
+    case BinaryFn::kXor: return unless(!dtype_is_float(dtype), "integers or bool");
+    default: return unless(dtype != DType::kBool, "floats or integers");
   }
 }
 

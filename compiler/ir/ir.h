@@ -43,6 +43,10 @@
 //                                          below the axis's end + extra (0; a shifted window needs vector - 1 more)
 //   if c : then, else                      scalar bool c; yields give results
 //   convert a                              same type, other layout
+//   reuse {slot, round} a                  a itself, but nothing computed from it is taken to equal what was computed from
+//                                          a: registers hold a, and what follows is computed anew. slot: an extent of at
+//                                          most 31 bits by a guard, whose high half is the zero that hides a. Rounds of
+//                                          one value differ
 //   reduce_thread {fn, dims} a             folds the register digits of dims, missing lanes as fn's identity; a dim whose
 //                                          lane or warp digits are left becomes a static axis of partial results, no
 //                                          lane of which is missing, else a unit axis

@@ -47,7 +47,8 @@ Status check_value_layout(const Kernel& kernel, ValueId value, const std::vector
   const Type& type = kernel.type(value);
   const Layout& layout = kernel.layout(value);
   const std::string who = "layout of " + value_text(value) + ": ";
-  if (type.is_scalar()) return layout.rank() == 0 ? Status::ok() : bug(who + "a scalar has none, got " + layout_text(layout));
+  if (type.is_scalar())
+    return layout.rank() == 0 ? Status::ok() : bug(who + "a scalar has none, got " + layout_text(layout));
   if (layout.empty()) return bug(who + "expected one for " + type_text(kernel, type) + ", got none");
   if (layout.rank() != type.rank()) {
     return bug(who + "expected rank " + std::to_string(type.rank()) + ", got " + layout_text(layout));
@@ -63,7 +64,8 @@ Status check_value_layout(const Kernel& kernel, ValueId value, const std::vector
     const uint64_t expected = axis == kUnitAxis ? 1 : static_cast<uint64_t>(kernel.axis(axis).block);
     if (layout.capacity(dim) != expected) {
       return bug(who + "expected capacity " + std::to_string(expected) + " for dim " + std::to_string(dim) + " of " +
-                 type_text(kernel, type) + ", got " + std::to_string(layout.capacity(dim)) + " in " + layout_text(layout));
+                 type_text(kernel, type) + ", got " + std::to_string(layout.capacity(dim)) + " in " +
+                 layout_text(layout));
     }
   }
   return Status::ok();
@@ -77,23 +79,20 @@ Status check_op_layouts(const Kernel& kernel, const Op& op) {
     case OpKind::kCompare:
     case OpKind::kSelect:
     case OpKind::kCast:
-      for (ValueId operand : op.operands) KAON_RETURN_IF_ERROR(expect_layout(kernel, operand, kernel.layout(op.result())));
+    case OpKind::kReuse:
+      for (ValueId operand : op.operands)
+        KAON_RETURN_IF_ERROR(expect_layout(kernel, operand, kernel.layout(op.result())));
       return Status::ok();
     case OpKind::kExpandDims:
       if (kernel.type(op.operands[0]).is_scalar()) return Status::ok();
       return expect_layout(kernel, op.result(), operand_layout().expand_dims(static_cast<int>(op.int_attr("dim"))));
     case OpKind::kSqueeze:
       return expect_layout(kernel, op.result(), operand_layout().squeeze(static_cast<int>(op.int_attr("dim"))));
-    case OpKind::kPermute:
-      return expect_layout(kernel, op.result(), operand_layout().permute(op.ints_attr("perm")));
-    case OpKind::kBroadcast:
-      return check_broadcast(kernel, op);
-    case OpKind::kSharedStore:
-      return check_shared(kernel, op, op.operands[0]);
-    case OpKind::kSharedLoad:
-      return check_shared(kernel, op, op.result());
-    default:
-      return Status::ok();
+    case OpKind::kPermute: return expect_layout(kernel, op.result(), operand_layout().permute(op.ints_attr("perm")));
+    case OpKind::kBroadcast: return check_broadcast(kernel, op);
+    case OpKind::kSharedStore: return check_shared(kernel, op, op.operands[0]);
+    case OpKind::kSharedLoad: return check_shared(kernel, op, op.result());
+    default: return Status::ok();
   }
 }
 

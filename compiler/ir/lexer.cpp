@@ -90,8 +90,8 @@ class Lexer {
   Status read_number(size_t begin) {
     size_t end = begin;
     while (end < text_.size()) {
-      const bool is_exponent_sign = (text_[end] == '-' || text_[end] == '+') && end > begin &&
-                                    text_[end - 1] == 'e' && is_digit(at(end + 1));
+      const bool is_exponent_sign =
+          (text_[end] == '-' || text_[end] == '+') && end > begin && text_[end - 1] == 'e' && is_digit(at(end + 1));
       if (!is_name_part(text_[end]) && !is_exponent_sign) break;
       ++end;
     }

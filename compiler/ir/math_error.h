@@ -7,8 +7,8 @@
 namespace kaon::compiler {
 
 /// For f(x) at f32: |result - f(x)| <= (ulps + ulps_per_x * |x|) * 2^-23 * |f(x)| + absolute, and results below the
-/// smallest normal number may be flushed to zero if `may_flush`. f16 and bf16 compute at f32 and round once more; f64 has
-/// the same ulps of 2^-52, and absolute scales alike.
+/// smallest normal number may be flushed to zero if `may_flush`. f16 and bf16 compute at f32 and round once more; f64
+/// has the same ulps of 2^-52, and absolute scales alike.
 struct MathError {
   double ulps = 0;
   double ulps_per_x = 0;  // error of reducing the argument, which grows with it

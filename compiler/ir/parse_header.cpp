@@ -26,23 +26,36 @@ class HeaderParser {
 
  private:
   bool signature_line() {
-    if (in_.accept("stage")) kernel_.stage = one_of(kStages, stage_name, "a stage");
-    else if (in_.accept("dim")) kernel_.signature.dims.push_back(in_.expect_name("a dimension's name"));
-    else if (in_.accept("tensor")) tensor();
-    else if (in_.accept("scalar")) scalar();
-    else return false;
+    if (in_.accept("stage"))
+      kernel_.stage = one_of(kStages, stage_name, "a stage");
+    else if (in_.accept("dim"))
+      kernel_.signature.dims.push_back(in_.expect_name("a dimension's name"));
+    else if (in_.accept("tensor"))
+      tensor();
+    else if (in_.accept("scalar"))
+      scalar();
+    else
+      return false;
     return true;
   }
 
   bool later_line() {
-    if (in_.accept("require")) require();
-    else if (in_.accept("axis")) axis();
-    else if (in_.accept("config")) config();
-    else if (in_.accept("num_warps")) kernel_.num_warps = static_cast<int>(bounded(1024, "a number of warps"));
-    else if (in_.accept("guard")) guard();
-    else if (in_.accept("shared")) shared();
-    else if (in_.accept("plan")) plan();
-    else return false;
+    if (in_.accept("require"))
+      require();
+    else if (in_.accept("axis"))
+      axis();
+    else if (in_.accept("config"))
+      config();
+    else if (in_.accept("num_warps"))
+      kernel_.num_warps = static_cast<int>(bounded(1024, "a number of warps"));
+    else if (in_.accept("guard"))
+      guard();
+    else if (in_.accept("shared"))
+      shared();
+    else if (in_.accept("plan"))
+      plan();
+    else
+      return false;
     return true;
   }
 
@@ -61,7 +74,8 @@ class HeaderParser {
     const size_t start = in_.position();
     const int64_t value = in_.expect_integer(what);
     if (value >= 0 && value <= most) return value;
-    in_.fail_at(start, std::string("expected ") + what + " from 0 to " + std::to_string(most) + ", got " + std::to_string(value));
+    in_.fail_at(start, std::string("expected ") + what + " from 0 to " + std::to_string(most) + ", got " +
+                           std::to_string(value));
     return 0;
   }
   uint32_t bounded32(const char* what) {
@@ -86,11 +100,16 @@ class HeaderParser {
   bool at_tensor_flag() const { return in_.at("generic") || in_.at("output") || in_.at("zeroed") || in_.at("alias"); }
 
   void tensor_flag(TensorParam* tensor) {
-    if (in_.accept("generic")) tensor->dtype_var = in_.expect_name("a generic's name");
-    else if (in_.accept("output")) tensor->is_output = true;
-    else if (in_.accept("zeroed")) tensor->is_zeroed = true;
-    else if (in_.accept("alias")) tensor->aliases = in_.expect_name("an input's name");
-    else in_.fail("generic, output, zeroed or alias");
+    if (in_.accept("generic"))
+      tensor->dtype_var = in_.expect_name("a generic's name");
+    else if (in_.accept("output"))
+      tensor->is_output = true;
+    else if (in_.accept("zeroed"))
+      tensor->is_zeroed = true;
+    else if (in_.accept("alias"))
+      tensor->aliases = in_.expect_name("an input's name");
+    else
+      in_.fail("generic, output, zeroed or alias");
   }
 
   // Extents name dimensions, and slots are numbered when all tensors are known: tensor_extents() comes back to them.
@@ -111,8 +130,10 @@ class HeaderParser {
       for (size_t i = 0; i < extents_at_.size() && in_.ok(); ++i) {
         in_.set_position(extents_at_[i]);
         std::vector<Expr>& extents = kernel_.signature.tensors[i].extents;
-        if (pass == 0) extents.resize(count_extents());
-        else read_extents(&extents);
+        if (pass == 0)
+          extents.resize(count_extents());
+        else
+          read_extents(&extents);
       }
       if (pass == 0) context_.know_slots();
     }
@@ -172,17 +193,26 @@ class HeaderParser {
   }
 
   void axis_field(Axis* axis) {
-    if (in_.accept("begin")) value_or_expr(&axis->begin_value, &axis->begin);
-    else if (in_.accept(axis->kind == AxisKind::kTile ? "end" : "extent")) value_or_expr(&axis->extent_value, &axis->extent);
-    else if (in_.accept("fixed_block")) axis->fixed_block = in_.expect_integer("a block size");
-    else if (in_.accept("block")) axis->block = in_.expect_integer("a block size");
-    else if (in_.accept("origin")) axis->origin = context_.value();
-    else in_.fail(axis->kind == AxisKind::kTile ? "begin, end, fixed_block, block or origin" : "begin, extent, block or origin");
+    if (in_.accept("begin"))
+      value_or_expr(&axis->begin_value, &axis->begin);
+    else if (in_.accept(axis->kind == AxisKind::kTile ? "end" : "extent"))
+      value_or_expr(&axis->extent_value, &axis->extent);
+    else if (in_.accept("fixed_block"))
+      axis->fixed_block = in_.expect_integer("a block size");
+    else if (in_.accept("block"))
+      axis->block = in_.expect_integer("a block size");
+    else if (in_.accept("origin"))
+      axis->origin = context_.value();
+    else
+      in_.fail(axis->kind == AxisKind::kTile ? "begin, end, fixed_block, block or origin"
+                                             : "begin, extent, block or origin");
   }
 
   void value_or_expr(ValueId* value, Expr* expr) {
-    if (context_.at_value()) *value = context_.value();
-    else *expr = context_.expr();
+    if (context_.at_value())
+      *value = context_.value();
+    else
+      *expr = context_.expr();
   }
 
   void config() {
@@ -194,8 +224,10 @@ class HeaderParser {
     end = in_.peek().end;
     if (!in_.expect("}")) return;
     Result<Config> config = Config::from_json(in_.text(begin, end));
-    if (config) kernel_.config = std::move(config).value();
-    else in_.fail_at(start, "config: " + config.status().message());
+    if (config)
+      kernel_.config = std::move(config).value();
+    else
+      in_.fail_at(start, "config: " + config.status().message());
   }
 
   uint16_t slot() {
@@ -259,8 +291,10 @@ class HeaderParser {
       const size_t start = in_.position();
       const std::string name = in_.expect_name("a tensor's name");
       const int tensor = kernel_.signature.find_tensor(name);
-      if (tensor < 0) in_.fail_at(start, "no tensor is named " + name);
-      else step.tensor = static_cast<uint16_t>(tensor);
+      if (tensor < 0)
+        in_.fail_at(start, "no tensor is named " + name);
+      else
+        step.tensor = static_cast<uint16_t>(tensor);
     } else {
       in_.expect("kernel");
     }

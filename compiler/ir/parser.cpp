@@ -36,14 +36,19 @@ class BodyParser {
     }
     const size_t start = in_.position();
     const std::string name = in_.peek().text;
-    if (in_.peek().kind != TokenKind::kName || !parse_op_kind(name, &op->kind)) return in_.fail_at(start, "no op is named '" + name + "'");
+    if (in_.peek().kind != TokenKind::kName || !parse_op_kind(name, &op->kind))
+      return in_.fail_at(start, "no op is named '" + name + "'");
     in_.take();
-    if (op->kind == OpKind::kLoad || op->kind == OpKind::kStore) access(op);
-    else if (at_operand()) operands(op);
+    if (op->kind == OpKind::kLoad || op->kind == OpKind::kStore)
+      access(op);
+    else if (at_operand())
+      operands(op);
     if (in_.accept("{")) {
       // A region's '{' looks like that of attributes; a region that starts with attributes-like text does not exist.
-      if (at_attribute() || (in_.at("}") && op_info(op->kind).regions == 0)) attributes(op);
-      else in_.set_position(in_.position() - 1);
+      if (at_attribute() || (in_.at("}") && op_info(op->kind).regions == 0))
+        attributes(op);
+      else
+        in_.set_position(in_.position() - 1);
     }
     regions(op);
     if (in_.ok() && in_.peek().kind == TokenKind::kNames) in_.fail("the names before a region");

@@ -18,8 +18,10 @@ std::string quoted(const std::string& text) {
   std::string result = "\"";
   for (char c : text) {
     if (c == '"' || c == '\\') result += '\\';
-    if (c == '\n') result += "\\n";
-    else result += c;
+    if (c == '\n')
+      result += "\\n";
+    else
+      result += c;
   }
   return result + "\"";
 }
@@ -155,7 +157,8 @@ class Printer {
     if (kernel_.num_warps != 0) line("num_warps " + std::to_string(kernel_.num_warps));
     for (const Guard& guard : kernel_.guards) {
       line(std::string("guard ") + guard_kind_name(guard.kind) + " " + slot_text(guard.slot) +
-           (guard.kind == GuardKind::kCongruent ? " " + slot_text(guard.other) : "") + " " + std::to_string(guard.value));
+           (guard.kind == GuardKind::kCongruent ? " " + slot_text(guard.other) : "") + " " +
+           std::to_string(guard.value));
     }
     for (const SharedBuffer& buffer : kernel_.shared_buffers) {
       line("shared " + name_text(buffer.name) + " bytes " + std::to_string(buffer.bytes) + ", offset " +
@@ -200,12 +203,8 @@ class Printer {
         case Indexer::Kind::kAxis:
           text += axis_text(indexer.axis) + (indexer.operand >= 0 ? " + " + operand : "");
           break;
-        case Indexer::Kind::kScalar:
-          text += operand;
-          break;
-        case Indexer::Kind::kTile:
-          text += "gather " + operand;
-          break;
+        case Indexer::Kind::kScalar: text += operand; break;
+        case Indexer::Kind::kTile: text += "gather " + operand; break;
       }
     }
     return text + "]";

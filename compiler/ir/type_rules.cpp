@@ -45,6 +45,7 @@ class Rules {
       case OpKind::kReduceThread:
       case OpKind::kReduceLanes: return reduce();
       case OpKind::kConvert: return type(0);
+      case OpKind::kReuse: return reuse();
       case OpKind::kSharedLoad: return buffer_op(declared_);
       default: return bug(std::string(op_info(op_.kind).text) + " has no single result");
     }
@@ -63,7 +64,18 @@ class Rules {
 
   Result<Type> constant() const {
     if (attr<int64_t>("value") || (attr<double>("value") && dtype_is_float(declared_.dtype))) return declared_;
-    return bug(std::string("attribute value: expected ") + (dtype_is_float(declared_.dtype) ? "a number" : "an integer"));
+    return bug(std::string("attribute value: expected ") +
+               (dtype_is_float(declared_.dtype) ? "a number" : "an integer"));
+  }
+
+  Result<Type> reuse() const {
+    const int64_t* slot = attr<int64_t>("slot");
+    const int64_t* round = attr<int64_t>("round");
+    const int64_t first = kernel_.signature.dim_slot(0);
+    const int64_t end = first + static_cast<int64_t>(kernel_.signature.dims.size());
+    if (!slot || *slot < first || *slot >= end) return bug("attribute slot: expected the slot of an extent");
+    if (!round || *round < 0) return bug("attribute round: expected a number from 0");
+    return type(0);
   }
 
   Result<Type> expr() const {

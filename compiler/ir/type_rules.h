@@ -20,8 +20,8 @@ std::string axes_text(const Kernel& kernel, const std::vector<AxisId>& axes);
 /// Operands must be ids of values of `kernel`.
 Result<Type> result_type(const Kernel& kernel, const Op& op, const Type& declared);
 
-/// The axes of the tile that a load's or store's indexers address: dimension by dimension, an axis's own, or those of an
-/// index tile; an axis that has come before does not come again. kInternal when an indexer is illegal.
+/// The axes of the tile that a load's or store's indexers address: dimension by dimension, an axis's own, or those of
+/// an index tile; an axis that has come before does not come again. kInternal when an indexer is illegal.
 Result<std::vector<AxisId>> indexed_axes(const Kernel& kernel, const Op& op);
 
 /// What a store demands of its value and indexers.

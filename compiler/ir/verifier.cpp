@@ -181,7 +181,8 @@ class Verifier {
   Status check_op(const Op& op, const Op* parent) {
     const OpInfo& info = op_info(op.kind);
     if (kernel_.stage < info.first || kernel_.stage > info.last) {
-      return bug(std::string(info.text) + " belongs to stages " + stage_name(info.first) + " to " + stage_name(info.last));
+      return bug(std::string(info.text) + " belongs to stages " + stage_name(info.first) + " to " +
+                 stage_name(info.last));
     }
     KAON_RETURN_IF_ERROR(check_counts(op, info));
     for (ValueId operand : op.operands) {
@@ -216,7 +217,8 @@ class Verifier {
     if (op.kind == OpKind::kSharedStore) {
       const int64_t buffer = op.int_attr("buffer", -1);
       const auto count = static_cast<int64_t>(kernel_.shared_buffers.size());
-      return buffer >= 0 && buffer < count ? Status::ok() : bug("attribute buffer: no shared buffer " + std::to_string(buffer));
+      return buffer >= 0 && buffer < count ? Status::ok()
+                                           : bug("attribute buffer: no shared buffer " + std::to_string(buffer));
     }
     if (op.results.empty()) return Status::ok();
     if (!is_value(op.result())) return bug(value_text(op.result()) + " is no value of the kernel");
@@ -236,7 +238,8 @@ class Verifier {
       if (indexer.operand >= 0 && indexer.operand != next++) return bug("indexers must read the operands in order");
     }
     if (next == static_cast<int>(op.operands.size())) return Status::ok();
-    return bug("expected " + std::to_string(next) + " operands for the indexers, got " + std::to_string(op.operands.size()));
+    return bug("expected " + std::to_string(next) + " operands for the indexers, got " +
+               std::to_string(op.operands.size()));
   }
 
   Status check_control(const Op& op, const Op* parent) {
@@ -289,9 +292,11 @@ class Verifier {
   }
 
   Status bind(int64_t id) {
-    if (id < 0 || id >= static_cast<int64_t>(kernel_.axes.size())) return bug("axis " + std::to_string(id) + " does not exist");
+    if (id < 0 || id >= static_cast<int64_t>(kernel_.axes.size()))
+      return bug("axis " + std::to_string(id) + " does not exist");
     const Axis& axis = kernel_.axes[static_cast<size_t>(id)];
-    if (axis.kind != AxisKind::kTile) return bug("axis " + axis.name + ": expected a tile axis, got a " + axis_kind_name(axis.kind) + " one");
+    if (axis.kind != AxisKind::kTile)
+      return bug("axis " + axis.name + ": expected a tile axis, got a " + axis_kind_name(axis.kind) + " one");
     if (is_bound_[static_cast<size_t>(id)]) return bug("axis " + axis.name + " is looped over inside its own loop");
     KAON_RETURN_IF_ERROR(check_bounds_visible(axis));
     is_bound_[static_cast<size_t>(id)] = true;
@@ -303,7 +308,8 @@ class Verifier {
     const std::vector<ValueId> none;
     const std::vector<ValueId>& yields = has_yield ? region.ops.back()->operands : none;
     if (yields.size() != op.results.size()) {
-      return fail(op, "expected a yield of " + std::to_string(op.results.size()) + " values, got " + std::to_string(yields.size()));
+      return fail(op, "expected a yield of " + std::to_string(op.results.size()) + " values, got " +
+                          std::to_string(yields.size()));
     }
     for (size_t i = 0; i < yields.size(); ++i) {
       Status same = check_carried(op.results[i], yields[i], "value");
@@ -320,9 +326,9 @@ class Verifier {
   }
 
   const Kernel& kernel_;
-  std::vector<bool> is_defined_;   // anywhere before
-  std::vector<bool> is_visible_;   // in the regions around here
-  std::vector<bool> is_bound_;     // tile axes whose loop is around here
+  std::vector<bool> is_defined_;  // anywhere before
+  std::vector<bool> is_visible_;  // in the regions around here
+  std::vector<bool> is_bound_;    // tile axes whose loop is around here
   std::vector<ValueId> visible_;
   bool has_grid_ = false;
   const Op* failed_op_ = nullptr;

@@ -63,7 +63,8 @@ std::vector<int> count_uses(const Kernel& kernel) {
   auto use = [&](ValueId value) {
     if (value != kNoValue) ++uses[static_cast<size_t>(value)];
   };
-  walk(kernel.body, [&](const Op& op, const ConstOpPlace&) { std::for_each(op.operands.begin(), op.operands.end(), use); });
+  walk(kernel.body,
+       [&](const Op& op, const ConstOpPlace&) { std::for_each(op.operands.begin(), op.operands.end(), use); });
   for (const Axis& axis : kernel.axes) {
     for (ValueId value : {axis.begin_value, axis.extent_value, axis.origin}) use(value);
   }

@@ -85,11 +85,14 @@ void eval_float(BinaryFn fn, const Tile& a, const Tile& b, Tile* result) {
   };
   switch (fn) {
     case BinaryFn::kAdd:
-      return for_each_float(a, b, result, [&](Element x, Element y) { return rounded(x.value + y.value, x.bound + y.bound); });
+      return for_each_float(a, b, result,
+                            [&](Element x, Element y) { return rounded(x.value + y.value, x.bound + y.bound); });
     case BinaryFn::kSub:
-      return for_each_float(a, b, result, [&](Element x, Element y) { return rounded(x.value - y.value, x.bound + y.bound); });
+      return for_each_float(a, b, result,
+                            [&](Element x, Element y) { return rounded(x.value - y.value, x.bound + y.bound); });
     case BinaryFn::kMul:
-      return for_each_float(a, b, result, [&](Element x, Element y) { return rounded(x.value * y.value, mul_spread(x, y)); });
+      return for_each_float(a, b, result,
+                            [&](Element x, Element y) { return rounded(x.value * y.value, mul_spread(x, y)); });
     case BinaryFn::kDiv:
       return for_each_float(a, b, result, [&](Element x, Element y) {
         const double quotient = x.value / y.value;
@@ -210,8 +213,10 @@ void eval_compare(CompareFn fn, const Tile& a, const Tile& b, Tile* result) {
 
 void cover_float(double* value, double* bound, double other, double other_bound) {
   if (*bound == other_bound && (*value == other || (std::isnan(*value) && std::isnan(other)))) return;
-  if (!std::isfinite(*value) || !std::isfinite(other)) *bound = kUnknown;
-  else *bound = std::max(*bound, std::fabs(other - *value) + other_bound);
+  if (!std::isfinite(*value) || !std::isfinite(other))
+    *bound = kUnknown;
+  else
+    *bound = std::max(*bound, std::fabs(other - *value) + other_bound);
 }
 
 void cover_int(DType dtype, int64_t* value, double* bound, int64_t other, double other_bound) {
@@ -227,13 +232,17 @@ void eval_select(const Tile& condition, const Tile& a, const Tile& b, Tile* resu
   for (size_t i = 0; i < a.count; ++i) {
     const Tile& chosen = condition.ints[i] ? a : b;
     const Tile& other = condition.ints[i] ? b : a;
-    if (a.is_float()) result->floats[i] = chosen.floats[i];
-    else result->ints[i] = chosen.ints[i];
+    if (a.is_float())
+      result->floats[i] = chosen.floats[i];
+    else
+      result->ints[i] = chosen.ints[i];
     if (result->exact) continue;
     result->bounds[i] = chosen.bound(i);
     if (condition.bound(i) == 0) continue;
-    if (a.is_float()) cover_float(&result->floats[i], &result->bounds[i], other.floats[i], other.bound(i));
-    else cover_int(a.dtype, &result->ints[i], &result->bounds[i], other.ints[i], other.bound(i));
+    if (a.is_float())
+      cover_float(&result->floats[i], &result->bounds[i], other.floats[i], other.bound(i));
+    else
+      cover_int(a.dtype, &result->ints[i], &result->bounds[i], other.ints[i], other.bound(i));
   }
   result->settle();
 }

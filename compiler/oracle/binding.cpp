@@ -19,8 +19,8 @@ Status check_tensor(const Signature& signature, size_t i, const HostTensor& tens
   const TensorParam& param = signature.tensors[i];
   const size_t rank = param.extents.size();
   if (tensor.sizes.size() != rank || tensor.strides.size() != rank) {
-    return mismatch(signature, "tensor " + param.name + " has rank " + std::to_string(tensor.sizes.size()) + ", expected " +
-                                   std::to_string(rank));
+    return mismatch(signature, "tensor " + param.name + " has rank " + std::to_string(tensor.sizes.size()) +
+                                   ", expected " + std::to_string(rank));
   }
   if (tensor.dtype != param.dtype) {
     return mismatch(signature, "tensor " + param.name + " is " + dtype_name(tensor.dtype) + ", expected " +
@@ -49,7 +49,8 @@ Status solve_dims(const Signature& signature, const std::vector<HostTensor>& ten
   return Status::ok();
 }
 
-Status check_extents(const Signature& signature, const std::vector<HostTensor>& tensors, const std::vector<int64_t>& slots) {
+Status check_extents(const Signature& signature, const std::vector<HostTensor>& tensors,
+                     const std::vector<int64_t>& slots) {
   const std::vector<std::string> names = signature.slot_names();
   for (size_t i = 0; i < tensors.size(); ++i) {
     const TensorParam& param = signature.tensors[i];
@@ -78,8 +79,10 @@ class BlockChooser {
       int64_t range = is_data ? kDataDependentRange : axis.extent.evaluate(slots.data());
       if (!is_data && axis.kind == AxisKind::kTile) range -= axis.begin.evaluate(slots.data());
       ranges_.push_back(std::max<int64_t>(range, 1));
-      if (axis.kind != AxisKind::kTile) sizes_[i] = ranges_[i];
-      else sizes_[i] = blocks_[i] = axis.fixed_block > 0 ? axis.fixed_block : std::max<int64_t>(axis.block, 0);
+      if (axis.kind != AxisKind::kTile)
+        sizes_[i] = ranges_[i];
+      else
+        sizes_[i] = blocks_[i] = axis.fixed_block > 0 ? axis.fixed_block : std::max<int64_t>(axis.block, 0);
     }
   }
 
@@ -113,7 +116,8 @@ class BlockChooser {
     for (const Type* type : types_) {
       if (std::find(type->axes.begin(), type->axes.end(), changed) == type->axes.end()) continue;
       double elements = 1;
-      for (AxisId axis : type->axes) elements *= axis == kUnitAxis ? 1.0 : static_cast<double>(sizes_[static_cast<size_t>(axis)]);
+      for (AxisId axis : type->axes)
+        elements *= axis == kUnitAxis ? 1.0 : static_cast<double>(sizes_[static_cast<size_t>(axis)]);
       if (elements > kMaxElements) return false;
     }
     return true;

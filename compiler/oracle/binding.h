@@ -12,8 +12,8 @@ namespace kaon::compiler {
 Result<std::vector<int64_t>> bind_slots(const Signature& signature, const std::vector<HostTensor>& tensors,
                                         const std::vector<int64_t>& scalars);
 
-/// Tile size of each axis (0 for axes that are no tiles): the source's, else the config's, else a power of two such that
-/// no value of a program has more than 64K elements, inner axes growing first.
+/// Tile size of each axis (0 for axes that are no tiles): the source's, else the config's, else a power of two such
+/// that no value of a program has more than 64K elements, inner axes growing first.
 std::vector<int64_t> choose_blocks(const Kernel& kernel, const std::vector<int64_t>& slots);
 
 }  // namespace kaon::compiler

@@ -46,8 +46,10 @@ void float_to_float(const Tile& a, DType dtype, Tile* result) {
     } else if (!widening) {
       if (saturates) value = std::clamp(value, -limit, limit);
       // Clamping moves no two values further apart, so the bound stays and no overflow is left to judge.
-      if (saturates && bound != kUnknown) bound += rounding.unit() * (std::fabs(value) + bound) + rounding.half_subnormal();
-      else bound = rounding.finish(&value, bound);
+      if (saturates && bound != kUnknown)
+        bound += rounding.unit() * (std::fabs(value) + bound) + rounding.half_subnormal();
+      else
+        bound = rounding.finish(&value, bound);
     }
     result->floats[i] = value;
     if (!result->exact) result->bounds[i] = bound;
@@ -78,8 +80,10 @@ void integer_to_float(const Tile& a, DType dtype, Tile* result) {
     const bool fits_double = x >= -(int64_t{1} << 53) && x <= int64_t{1} << 53;
     double value = static_cast<double>(x);
     double bound = a.bound(i);
-    if (bound == 0 && fits_double) value = round_to(dtype, value);
-    else bound = rounding.finish(&value, bound + (fits_double ? 0 : std::fabs(value) * 0x1p-53));
+    if (bound == 0 && fits_double)
+      value = round_to(dtype, value);
+    else
+      bound = rounding.finish(&value, bound + (fits_double ? 0 : std::fabs(value) * 0x1p-53));
     result->floats[i] = value;
     result->bounds[i] = bound;
   }
@@ -119,11 +123,16 @@ int64_t float_to_int(DType dtype, double value) {
 void eval_cast(const Tile& a, DType dtype, Tile* result) {
   const bool rounds_integers = !a.is_float() && dtype_is_float(dtype);
   result->shape(dtype, a.sizes, a.exact && !rounds_integers);
-  if (dtype == DType::kBool) to_bool(a, result);
-  else if (a.is_float() && result->is_float()) float_to_float(a, dtype, result);
-  else if (a.is_float()) float_to_integer(a, dtype, result);
-  else if (result->is_float()) integer_to_float(a, dtype, result);
-  else integer_to_integer(a, dtype, result);
+  if (dtype == DType::kBool)
+    to_bool(a, result);
+  else if (a.is_float() && result->is_float())
+    float_to_float(a, dtype, result);
+  else if (a.is_float())
+    float_to_integer(a, dtype, result);
+  else if (result->is_float())
+    integer_to_float(a, dtype, result);
+  else
+    integer_to_integer(a, dtype, result);
   result->settle();
 }
 

@@ -49,8 +49,8 @@ void sort_and_keep_last(std::vector<OracleElement>* elements) {
 Result<OracleResult> interpret(const Kernel& logical, const std::vector<HostTensor>& tensors,
                                const std::vector<int64_t>& scalars, const OracleOptions& options) {
   if (logical.stage != Stage::kLogical) {
-    return Status(Code::kInvalidArgument, logical.signature.kernel + ": expected stage logical, got " +
-                                              stage_name(logical.stage));
+    return Status(Code::kInvalidArgument,
+                  logical.signature.kernel + ": expected stage logical, got " + stage_name(logical.stage));
   }
   KAON_RETURN_IF_ERROR(verify(logical));
   KAON_ASSIGN_OR_RETURN(std::vector<int64_t> slots, bind_slots(logical.signature, tensors, scalars));

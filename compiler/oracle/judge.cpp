@@ -21,7 +21,8 @@ double share_of(double distance, double allowed) {
 
 double judge_float(DType dtype, const OracleElement& expected, double got) {
   if (expected.bound == kUnknown) return 0;
-  if (std::isnan(expected.value) || std::isnan(got)) return std::isnan(expected.value) && std::isnan(got) ? 0 : HUGE_VAL;
+  if (std::isnan(expected.value) || std::isnan(got))
+    return std::isnan(expected.value) && std::isnan(got) ? 0 : HUGE_VAL;
   const double low = round_to(dtype, expected.value - expected.bound);
   const double high = round_to(dtype, expected.value + expected.bound);
   if (low <= got && got <= high) {
@@ -62,7 +63,8 @@ Judgement judge(const Kernel&, const OracleResult& expected, const std::vector<H
       const uint64_t bits = read_bits(tensor, element.offset);
       const int64_t integer = is_float ? 0 : wrap_int(tensor.dtype, static_cast<int64_t>(bits));
       const double got = is_float ? decode_float(tensor.dtype, bits) : static_cast<double>(integer);
-      const double ratio = is_float ? judge_float(tensor.dtype, element, got) : judge_integer(tensor.dtype, element, integer);
+      const double ratio =
+          is_float ? judge_float(tensor.dtype, element, got) : judge_integer(tensor.dtype, element, integer);
       ++judgement.compared;
       if (element.bound == kUnknown) ++judgement.unconstrained;
       judgement.worst_ratio = std::max(judgement.worst_ratio, ratio);

@@ -42,13 +42,17 @@ Status Machine::prepare() {
     const int64_t bits = slots_[static_cast<size_t>(kernel_.signature.scalar_slot(static_cast<int>(i)))];
     Tile& scalar = tile(kernel_.scalar_params[i]);
     scalar.shape(param.dtype, {}, /*is_exact=*/true);
-    if (scalar.is_float()) scalar.floats[0] = decode_float(param.dtype, static_cast<uint64_t>(bits));
-    else scalar.ints[0] = wrap_int(param.dtype, bits);
+    if (scalar.is_float())
+      scalar.floats[0] = decode_float(param.dtype, static_cast<uint64_t>(bits));
+    else
+      scalar.ints[0] = wrap_int(param.dtype, bits);
   }
   const Op* outermost = nullptr;
   for (const auto& op : kernel_.body.ops) {
-    if (op->kind == OpKind::kTile || op->kind == OpKind::kGrid) outermost = op.get();
-    else KAON_RETURN_IF_ERROR(run_op(*op));
+    if (op->kind == OpKind::kTile || op->kind == OpKind::kGrid)
+      outermost = op.get();
+    else
+      KAON_RETURN_IF_ERROR(run_op(*op));
   }
   num_programs_ = 1;
   while (outermost) {
@@ -186,8 +190,10 @@ Status Machine::run_undecided_if(const Op& op) {
       result.exact = false;
     }
     for (size_t i = 0; i < result.count; ++i) {
-      if (result.is_float()) cover_float(&result.floats[i], &result.bounds[i], other.floats[i], other.bound(i));
-      else cover_int(result.dtype, &result.ints[i], &result.bounds[i], other.ints[i], other.bound(i));
+      if (result.is_float())
+        cover_float(&result.floats[i], &result.bounds[i], other.floats[i], other.bound(i));
+      else
+        cover_int(result.dtype, &result.ints[i], &result.bounds[i], other.ints[i], other.bound(i));
     }
     result.settle();
   }
@@ -277,13 +283,15 @@ const Tile& Machine::before_rounding(ValueId value, Tile* scratch) {
       Tile inner_scratch;
       const Tile& inner = before_rounding(op->operands[0], &inner_scratch);
       if (&inner == &tile(op->operands[0])) return tile(value);
-      if (op->kind == OpKind::kBroadcast) copy_broadcast(inner, tile(value).sizes, scratch);
-      else if (op->kind == OpKind::kPermute) copy_permuted(inner, op->ints_attr("perm"), scratch);
-      else copy_reshaped(inner, tile(value).sizes, scratch);
+      if (op->kind == OpKind::kBroadcast)
+        copy_broadcast(inner, tile(value).sizes, scratch);
+      else if (op->kind == OpKind::kPermute)
+        copy_permuted(inner, op->ints_attr("perm"), scratch);
+      else
+        copy_reshaped(inner, tile(value).sizes, scratch);
       return *scratch;
     }
-    default:
-      return tile(value);
+    default: return tile(value);
   }
 }
 

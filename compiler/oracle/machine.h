@@ -1,4 +1,5 @@
-// Runs the programs of a logical kernel one by one on tiles of exactly the lanes that exist, so that no op needs a mask.
+// Runs the programs of a logical kernel one by one on tiles of exactly the lanes that exist, so that no op needs a
+// mask.
 #pragma once
 
 #include <vector>
@@ -11,7 +12,8 @@ namespace kaon::compiler {
 
 class Machine {
  public:
-  /// All arguments must outlive the machine; `kernel` must verify. Stored elements are appended to `outputs`, one list per tensor.
+  /// All arguments must outlive the machine; `kernel` must verify. Stored elements are appended to `outputs`, one list
+  /// per tensor.
   Machine(const Kernel& kernel, const std::vector<HostTensor>& tensors, const std::vector<int64_t>& slots,
           const std::vector<int64_t>& blocks, std::vector<std::vector<OracleElement>>* outputs);
 
@@ -23,11 +25,11 @@ class Machine {
 
  private:
   struct AxisState {
-    int64_t begin = 0;   // of the current tile
-    int64_t end = 0;     // of the range
-    int64_t first = 0;   // of the range
+    int64_t begin = 0;  // of the current tile
+    int64_t end = 0;    // of the range
+    int64_t first = 0;  // of the range
     int64_t id = 0;
-    int64_t count = 0;   // tiles in the range
+    int64_t count = 0;  // tiles in the range
   };
 
   Status run_region(const Region& region);

@@ -57,11 +57,16 @@ void Machine::run_axis_info(const Op& op) {
   const int64_t block = blocks_[static_cast<size_t>(id)];
   const AxisState& s = state(id);
   int64_t value = 0;
-  if (what == "begin") value = is_tile ? s.begin : 0;
-  else if (what == "end") value = is_tile ? std::min(s.begin + block, s.end) : kernel_.axis(id).extent.evaluate(slots_.data());
-  else if (what == "id") value = s.id;
-  else if (what == "block_size") value = block;
-  else value = s.count;
+  if (what == "begin")
+    value = is_tile ? s.begin : 0;
+  else if (what == "end")
+    value = is_tile ? std::min(s.begin + block, s.end) : kernel_.axis(id).extent.evaluate(slots_.data());
+  else if (what == "id")
+    value = s.id;
+  else if (what == "block_size")
+    value = block;
+  else
+    value = s.count;
   set_scalar(value, &tile(op.result()));
 }
 
@@ -84,11 +89,14 @@ Status Machine::run_pure(const Op& op) {
     case OpKind::kCompare: eval_compare(function_of<CompareFn>(op), operand(0), operand(1), &result); break;
     case OpKind::kSelect: eval_select(operand(0), operand(1), operand(2), &result); break;
     case OpKind::kCast: eval_cast(operand(0), type.dtype, &result); break;
+    case OpKind::kReuse:
     case OpKind::kExpandDims:
     case OpKind::kSqueeze: copy_reshaped(operand(0), sizes, &result); break;
     case OpKind::kBroadcast: copy_broadcast(operand(0), sizes, &result); break;
     case OpKind::kPermute: copy_permuted(operand(0), op.ints_attr("perm"), &result); break;
-    case OpKind::kReduce: eval_reduce(function_of<ReduceFn>(op), operand(0), op.ints_attr("dims"), sizes, &result); break;
+    case OpKind::kReduce:
+      eval_reduce(function_of<ReduceFn>(op), operand(0), op.ints_attr("dims"), sizes, &result);
+      break;
     default: return Status(Code::kUnsupported, "oracle: cannot interpret " + std::string(op_info(op.kind).text));
   }
   return Status::ok();

@@ -59,13 +59,15 @@ void add_gathered(const HostTensor& tensor, size_t dim, const Address& address, 
 template <typename T>
 void load_ints(const void* data, const std::vector<int64_t>& offsets, size_t count, Tile* result) {
   const T* from = static_cast<const T*>(data);
-  for (size_t i = 0; i < count; ++i) result->ints[i] = offsets[i] == kOutside ? 0 : static_cast<int64_t>(from[offsets[i]]);
+  for (size_t i = 0; i < count; ++i)
+    result->ints[i] = offsets[i] == kOutside ? 0 : static_cast<int64_t>(from[offsets[i]]);
 }
 
 template <typename T>
 void load_native(const void* data, const std::vector<int64_t>& offsets, size_t count, Tile* result) {
   const T* from = static_cast<const T*>(data);
-  for (size_t i = 0; i < count; ++i) result->floats[i] = offsets[i] == kOutside ? 0 : static_cast<double>(from[offsets[i]]);
+  for (size_t i = 0; i < count; ++i)
+    result->floats[i] = offsets[i] == kOutside ? 0 : static_cast<double>(from[offsets[i]]);
 }
 
 /// Small floats are decoded through a table of all their values.
@@ -101,10 +103,13 @@ void lane_offsets(const HostTensor& tensor, const std::vector<Address>& addresse
     if (address.kind == Indexer::Kind::kScalar) add(&base, part_of(tensor, dim, address.first));
     if (address.kind != Indexer::Kind::kAxis) continue;
     Contribution& part = parts[static_cast<size_t>(address.result_dim)];
-    for (size_t i = 0; i < part.size(); ++i) add(&part[i], part_of(tensor, dim, address.first + static_cast<int64_t>(i)));
+    for (size_t i = 0; i < part.size(); ++i)
+      add(&part[i], part_of(tensor, dim, address.first + static_cast<int64_t>(i)));
   }
-  if (sizes.empty()) (*offsets)[0] = base;
-  else add_outer_sum(parts, base, sizes, offsets);
+  if (sizes.empty())
+    (*offsets)[0] = base;
+  else
+    add_outer_sum(parts, base, sizes, offsets);
   for (size_t dim = 0; dim < addresses.size(); ++dim) {
     if (addresses[dim].kind == Indexer::Kind::kTile) add_gathered(tensor, dim, addresses[dim], sizes, offsets);
   }

@@ -65,7 +65,8 @@ FloatResult product_row(const Row& row, const Rounding& rounding) {
   }
   if (!std::isfinite(product)) {
     // inf * 0 depends on no order, but a partial product that overflows on the way to a smaller total does.
-    const bool has_special = std::any_of(row.floats, row.floats + row.length, [](double x) { return !std::isfinite(x); });
+    const bool has_special =
+        std::any_of(row.floats, row.floats + row.length, [](double x) { return !std::isfinite(x); });
     return {product, has_special && is_exact ? 0 : kUnknown};
   }
   if (row.length < 2) return {product, magnitude - std::fabs(product)};
@@ -134,7 +135,8 @@ int64_t reduce_int(ReduceFn fn, DType dtype, const Row& row, double* bound) {
   }
   *bound = widest;
   if (fn == ReduceFn::kSum && widest != 0) {
-    const bool may_wrap = std::fabs(static_cast<double>(value)) + sum_bounds > std::ldexp(1.0, dtype_bytes(dtype) * 8 - 2);
+    const bool may_wrap =
+        std::fabs(static_cast<double>(value)) + sum_bounds > std::ldexp(1.0, dtype_bytes(dtype) * 8 - 2);
     *bound = may_wrap ? kUnknown : sum_bounds;
   }
   if (fn == ReduceFn::kProd && widest != 0) *bound = kUnknown;
@@ -165,13 +167,15 @@ void eval_reduce(ReduceFn fn, const Tile& a, const std::vector<int64_t>& dims, c
   result->shape(a.dtype, result_sizes, /*is_exact=*/false);
   if (!a.is_float()) {
     for (size_t i = 0; i < result->count; ++i) {
-      const Row row{nullptr, rows.ints.data() + i * length, a.exact ? nullptr : rows.bounds.data() + i * length, length};
+      const Row row{nullptr, rows.ints.data() + i * length, a.exact ? nullptr : rows.bounds.data() + i * length,
+                    length};
       result->ints[i] = reduce_int(fn, a.dtype, row, &result->bounds[i]);
     }
   } else {
     const Rounding rounding(a.dtype);
     for (size_t i = 0; i < result->count; ++i) {
-      const Row row{rows.floats.data() + i * length, nullptr, a.exact ? nullptr : rows.bounds.data() + i * length, length};
+      const Row row{rows.floats.data() + i * length, nullptr, a.exact ? nullptr : rows.bounds.data() + i * length,
+                    length};
       const FloatResult folded = reduce_float(fn, row, rounding);
       result->floats[i] = folded.value;
       result->bounds[i] = folded.bound;

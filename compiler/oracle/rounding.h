@@ -29,8 +29,8 @@ class Rounding {
   double min_normal() const { return min_normal_; }
   double half_subnormal() const { return half_subnormal_; }
 
-  /// An operation gave *value; `propagated` bounds how far the device's unrounded result is from it. Returns the bound of
-  /// the rounded result, and makes *value infinite where it must overflow.
+  /// An operation gave *value; `propagated` bounds how far the device's unrounded result is from it. Returns the bound
+  /// of the rounded result, and makes *value infinite where it must overflow.
   double finish(double* value, double propagated) const {
     const double magnitude = std::fabs(*value);
     if (!(magnitude + propagated < overflow_threshold_)) return finish_special(value, propagated);

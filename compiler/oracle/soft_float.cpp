@@ -94,7 +94,8 @@ double round_to(DType dtype, double value) {
 }
 
 uint64_t encode_float(DType dtype, double value) {
-  if (dtype == DType::kF64) return bit_copy<uint64_t>(std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value);
+  if (dtype == DType::kF64)
+    return bit_copy<uint64_t>(std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value);
   if (dtype == DType::kF32) {
     return bit_copy<uint32_t>(std::isnan(value) ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(value));
   }
@@ -126,8 +127,8 @@ double decode_float(DType dtype, uint64_t bits) {
   const double sign = bits >> (e.exponent_bits + e.fraction_bits) & 1 ? -1.0 : 1.0;
   const FloatFormat& format = float_format(dtype);
   if (exponent == 0) return sign * static_cast<double>(fraction) * format.min_subnormal;
-  const bool is_nan = dtype == DType::kF8E4M3 ? exponent == exponent_ones && fraction == 7
-                                              : exponent == exponent_ones && fraction != 0;
+  const bool is_nan =
+      dtype == DType::kF8E4M3 ? exponent == exponent_ones && fraction == 7 : exponent == exponent_ones && fraction != 0;
   if (is_nan) return std::numeric_limits<double>::quiet_NaN();
   if (format.has_infinity && exponent == exponent_ones) return sign * std::numeric_limits<double>::infinity();
   const auto significand = static_cast<double>(fraction + (uint64_t{1} << e.fraction_bits));

@@ -13,10 +13,10 @@ namespace kaon::compiler {
 /// A bound of an element about which nothing is known: undefined, or on either side of an overflow or a branch.
 constexpr double kUnknown = std::numeric_limits<double>::infinity();
 
-/// Row-major array of the lanes that exist. Floats are in `floats`, at the value that exact arithmetic gives; integers and
-/// bools (0 or 1) in `ints`. The device's element d satisfies |d - element| <= bounds[i]; while `exact`, bounds are not
-/// kept and are 0. An infinite or NaN element has bound 0 (the device has the same) or kUnknown. A bool with a bound
-/// above 0 may be either. Arrays only grow, so that running a program again allocates nothing.
+/// Row-major array of the lanes that exist. Floats are in `floats`, at the value that exact arithmetic gives; integers
+/// and bools (0 or 1) in `ints`. The device's element d satisfies |d - element| <= bounds[i]; while `exact`, bounds are
+/// not kept and are 0. An infinite or NaN element has bound 0 (the device has the same) or kUnknown. A bool with a
+/// bound above 0 may be either. Arrays only grow, so that running a program again allocates nothing.
 struct Tile {
   DType dtype = DType::kF32;
   std::vector<int64_t> sizes;

@@ -46,8 +46,9 @@ void eval_math(const Tile& a, Tile* result) {
   const Rounding rounding(a.dtype);
   constexpr MathError error = math_error(kFn);
   const double ulp = a.dtype == DType::kF64 ? 0x1p-52 : 0x1p-23;
-  const double absolute = error.absolute * (ulp / 0x1p-23) +
-                          (error.may_flush ? float_format(a.dtype == DType::kF64 ? a.dtype : DType::kF32).min_normal : 0);
+  const double absolute =
+      error.absolute * (ulp / 0x1p-23) +
+      (error.may_flush ? float_format(a.dtype == DType::kF64 ? a.dtype : DType::kF32).min_normal : 0);
   const Bounds bounds(a);
   for (size_t i = 0; i < a.count; ++i) {
     const double x = a.floats[i];
@@ -80,8 +81,10 @@ void eval_step(UnaryFn fn, const Tile& a, Tile* result) {
     const double b = bounds[i];
     const double y = apply_step(fn, x);
     result->floats[i] = y;
-    if (b == 0 || b == kUnknown) result->bounds[i] = b;
-    else result->bounds[i] = std::fmax(apply_step(fn, x + b) - y, y - apply_step(fn, x - b));
+    if (b == 0 || b == kUnknown)
+      result->bounds[i] = b;
+    else
+      result->bounds[i] = std::fmax(apply_step(fn, x + b) - y, y - apply_step(fn, x - b));
   }
 }
 

@@ -33,9 +33,12 @@ void copy_rows(const std::vector<T>& from, std::vector<T>* to, const std::vector
   for_each_row(sizes, strides, [&](int64_t source, int64_t target) {
     const T* in = from.data() + source;
     T* out = to->data() + target;
-    if (stride == 0) std::fill(out, out + length, *in);
-    else if (stride == 1) std::copy(in, in + length, out);
-    else for (int64_t i = 0; i < length; ++i) out[i] = in[i * stride];
+    if (stride == 0)
+      std::fill(out, out + length, *in);
+    else if (stride == 1)
+      std::copy(in, in + length, out);
+    else
+      for (int64_t i = 0; i < length; ++i) out[i] = in[i * stride];
   });
 }
 
@@ -50,8 +53,10 @@ std::vector<int64_t> row_major_strides(const std::vector<int64_t>& sizes) {
 void copy_reshaped(const Tile& a, const std::vector<int64_t>& sizes, Tile* result) {
   result->shape(a.dtype, sizes, a.exact);
   const auto count = static_cast<ptrdiff_t>(a.count);
-  if (a.is_float()) std::copy(a.floats.begin(), a.floats.begin() + count, result->floats.begin());
-  else std::copy(a.ints.begin(), a.ints.begin() + count, result->ints.begin());
+  if (a.is_float())
+    std::copy(a.floats.begin(), a.floats.begin() + count, result->floats.begin());
+  else
+    std::copy(a.ints.begin(), a.ints.begin() + count, result->ints.begin());
   if (!a.exact) std::copy(a.bounds.begin(), a.bounds.begin() + count, result->bounds.begin());
 }
 
@@ -59,8 +64,10 @@ void copy_strided(const Tile& a, const std::vector<int64_t>& sizes, const std::v
   if (sizes.empty()) return copy_reshaped(a, sizes, result);
   result->shape(a.dtype, sizes, a.exact);
   if (result->count == 0) return;
-  if (a.is_float()) copy_rows(a.floats, &result->floats, sizes, strides);
-  else copy_rows(a.ints, &result->ints, sizes, strides);
+  if (a.is_float())
+    copy_rows(a.floats, &result->floats, sizes, strides);
+  else
+    copy_rows(a.ints, &result->ints, sizes, strides);
   if (!a.exact) copy_rows(a.bounds, &result->bounds, sizes, strides);
 }
 

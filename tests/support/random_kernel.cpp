@@ -14,12 +14,14 @@ constexpr DType kFloats[] = {DType::kF32, DType::kF16, DType::kBF16};
 
 class Generator {
  public:
-  explicit Generator(const RandomKernelOptions& options) : options_(options), random_(options.seed), builder_(kernel_) {}
+  explicit Generator(const RandomKernelOptions& options)
+      : options_(options), random_(options.seed), builder_(kernel_) {}
 
   Kernel run() {
     declare();
     builder_.begin_tile({m_});
-    for (int i = 0; i < options_.num_inputs; ++i) pool_.push_back(builder_.load(i, {Subscript::along(m_), Subscript::along(n_)}));
+    for (int i = 0; i < options_.num_inputs; ++i)
+      pool_.push_back(builder_.load(i, {Subscript::along(m_), Subscript::along(n_)}));
     pool_.push_back(builder_.broadcast_to(builder_.load(options_.num_inputs, {Subscript::along(n_)}), full()));
     for (int i = 0; i < options_.num_ops; ++i) pool_.push_back(step());
     const ValueId result = pool_.back();
@@ -77,7 +79,8 @@ class Generator {
   }
 
   ValueId unary() {
-    static constexpr UnaryFn kSmooth[] = {UnaryFn::kNeg, UnaryFn::kAbs, UnaryFn::kTanh, UnaryFn::kSigmoid, UnaryFn::kSin};
+    static constexpr UnaryFn kSmooth[] = {UnaryFn::kNeg, UnaryFn::kAbs, UnaryFn::kTanh, UnaryFn::kSigmoid,
+                                          UnaryFn::kSin};
     const ValueId a = pick();
     const uint64_t choice = below(options_.with_steps ? 8 : 7);
     if (choice < 5) return builder_.unary(kSmooth[choice], a);

@@ -48,8 +48,8 @@ TEST(Builder, carries_values_through_loops_and_branches) {
   const ValueId zero = b.float_const(DType::kF32, 0, {0});
   Op& loop = b.begin_loop(1, {zero});
   const ValueId arg = loop.regions[0].args[0];
-  const ValueId part = b.cast(b.reduce(ReduceFn::kSum, b.load(0, {Subscript::along(0), Subscript::along(1)}), {1}, false),
-                              DType::kF32);
+  const ValueId part =
+      b.cast(b.reduce(ReduceFn::kSum, b.load(0, {Subscript::along(0), Subscript::along(1)}), {1}, false), DType::kF32);
   b.end({b.binary(BinaryFn::kAdd, arg, part)});
   const ValueId is_first = b.compare(CompareFn::kEq, b.axis_info(0, "begin"), b.int_const(DType::kI64, 0));
   Op& branch = b.begin_if(is_first, {kernel.type(zero)});
@@ -95,8 +95,8 @@ TEST(Builder, inserts_in_the_middle_of_a_region) {
 TEST(Walk, finds_definitions_uses_and_dead_ops) {
   Kernel kernel = parse_kernel(kGridText).value();
   const std::vector<int> uses = count_uses(kernel);
-  EXPECT_EQ(uses[6], 2);   // both inits of the loop
-  EXPECT_EQ(uses[5], 4);   // index, compare, index, and the end of axis k
+  EXPECT_EQ(uses[6], 2);  // both inits of the loop
+  EXPECT_EQ(uses[5], 4);  // index, compare, index, and the end of axis k
   EXPECT_EQ(defining_op(kernel, 13)->str_attr("fn"), "add");
   EXPECT_EQ(defining_op(kernel, 9), nullptr);
   int ops = 0, nested = 0;

@@ -63,7 +63,10 @@ constexpr const char* kFactsText = R"ir(kernel facts {
 )ir";
 
 TEST(OracleControl, axis_facts_are_those_of_the_current_tile) {
-  struct Case { const char* what; int64_t first, last; };
+  struct Case {
+    const char* what;
+    int64_t first, last;
+  };
   for (const Case& c : {Case{"begin", 2, 10}, {"end", 6, 13}, {"id", 0, 2}, {"block_size", 4, 4}, {"count", 3, 3}}) {
     const Kernel kernel = parse_or_fail(replaced(kFactsText, "WHAT", c.what));
     OwnedTensor x(DType::kF32, {13}), out(DType::kI64, {13});
@@ -132,7 +135,8 @@ TEST(OracleControl, later_stages_and_broken_kernels_are_refused) {
   Kernel kernel = parse_or_fail(kIfText);
   OwnedTensor x(DType::kF32, {1}), out(DType::kF32, {1});
   kernel.stage = Stage::kLaidOut;
-  EXPECT_EQ(interpret(kernel, views({&x, &out}), {}, {}).status().message(), "branches: expected stage logical, got laid_out");
+  EXPECT_EQ(interpret(kernel, views({&x, &out}), {}, {}).status().message(),
+            "branches: expected stage logical, got laid_out");
   kernel.stage = Stage::kLogical;
   kernel.body.ops[0]->regions[0].ops.pop_back();
   kernel.body.ops[0]->regions[0].ops[1]->operands[0] = 7;
@@ -147,7 +151,8 @@ TEST(OracleJudge, words_name_the_tensor_the_offset_and_both_values) {
   const OracleResult expected = run_oracle(kernel, tensors);
   out.set(0, 3), out.set(1, 4);
   const std::string text = judge(kernel, expected, tensors).to_string();
-  EXPECT_EQ(text, "1 of 2 elements wrong, worst at inf of the allowed error\n  tensor 1 offset 1: expected 3 +- 0, got 4");
+  EXPECT_EQ(text,
+            "1 of 2 elements wrong, worst at inf of the allowed error\n  tensor 1 offset 1: expected 3 +- 0, got 4");
   out.set(1, std::nan(""));
   EXPECT_EQ(judge(kernel, expected, tensors).wrong, 1);
 }

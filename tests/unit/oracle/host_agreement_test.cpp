@@ -22,11 +22,17 @@ void expect_agreement(uint64_t first_seed, uint64_t last_seed, const std::string
   }
 }
 
-TEST(HostAgreement, resident_rows_of_whole_vectors) { expect_agreement(1, 12, "num_warps=2 reduce.N=resident(2)", 3, 256); }
+TEST(HostAgreement, resident_rows_of_whole_vectors) {
+  expect_agreement(1, 12, "num_warps=2 reduce.N=resident(2)", 3, 256);
+}
 
-TEST(HostAgreement, several_rows_in_a_block) { expect_agreement(13, 22, "block.m=4 num_warps=4 reduce.N=resident(1)", 7, 96); }
+TEST(HostAgreement, several_rows_in_a_block) {
+  expect_agreement(13, 22, "block.m=4 num_warps=4 reduce.N=resident(1)", 7, 96);
+}
 
-TEST(HostAgreement, rows_looped_over_in_chunks) { expect_agreement(23, 30, "num_warps=2 reduce.N=chunk(1024)", 2, 2104); }
+TEST(HostAgreement, rows_looped_over_in_chunks) {
+  expect_agreement(23, 30, "num_warps=2 reduce.N=chunk(1024)", 2, 2104);
+}
 
 TEST(HostAgreement, rows_cut_anywhere_in_the_generic_config) {
   expect_agreement(31, 40, "", 3, 127);

@@ -47,8 +47,10 @@ std::string unary(const std::string& fn) { return "%9:T[n] = unary %0 {fn = \"" 
 void expect_values(const std::vector<OracleElement>& elements, const std::vector<double>& expected) {
   ASSERT_EQ(elements.size(), expected.size());
   for (size_t i = 0; i < expected.size(); ++i) {
-    if (std::isnan(expected[i])) EXPECT_TRUE(std::isnan(elements[i].value)) << i;
-    else EXPECT_EQ(elements[i].value, expected[i]) << i;
+    if (std::isnan(expected[i]))
+      EXPECT_TRUE(std::isnan(elements[i].value)) << i;
+    else
+      EXPECT_EQ(elements[i].value, expected[i]) << i;
     EXPECT_EQ(elements[i].bound, 0) << i;
   }
 }
@@ -69,7 +71,8 @@ TEST(OracleOps, division_and_remainder_floor_and_survive_zero) {
 }
 
 TEST(OracleOps, shifts_take_any_count) {
-  expect_values(run(DType::kI32, DType::kI32, binary("shl"), {1, 1, 1, -1}, {4, 31, 32, 40}), {16, -2147483648.0, 0, 0});
+  expect_values(run(DType::kI32, DType::kI32, binary("shl"), {1, 1, 1, -1}, {4, 31, 32, 40}),
+                {16, -2147483648.0, 0, 0});
   expect_values(run(DType::kI32, DType::kI32, binary("shr"), {-8, -8, 8, 8}, {1, 99, 1, 99}), {-4, -1, 4, 0});
   expect_values(run(DType::kU32, DType::kU32, binary("shr"), {4294967295.0}, {31}), {1});
 }
@@ -203,12 +206,23 @@ TEST(OracleOps, reductions_skip_missing_lanes_and_start_from_identities) {
   }
 }
 )ir";
-  struct Case { DType dtype; const char* fn; double empty; };
-  const Case cases[] = {{DType::kF32, "sum", 0},      {DType::kF32, "prod", 1},     {DType::kF32, "max", -kInf},
-                        {DType::kF32, "min", kInf},   {DType::kI32, "max", -2147483648.0}, {DType::kU8, "min", 255},
-                        {DType::kI8, "prod", 1},      {DType::kF16, "max", -kInf},  {DType::kI64, "sum", 0}};
+  struct Case {
+    DType dtype;
+    const char* fn;
+    double empty;
+  };
+  const Case cases[] = {{DType::kF32, "sum", 0},
+                        {DType::kF32, "prod", 1},
+                        {DType::kF32, "max", -kInf},
+                        {DType::kF32, "min", kInf},
+                        {DType::kI32, "max", -2147483648.0},
+                        {DType::kU8, "min", 255},
+                        {DType::kI8, "prod", 1},
+                        {DType::kF16, "max", -kInf},
+                        {DType::kI64, "sum", 0}};
   for (const Case& c : cases) {
-    const Kernel kernel = parse_or_fail(replaced(replaced(text, "T[", std::string(dtype_name(c.dtype)) + "["), "FN", c.fn));
+    const Kernel kernel =
+        parse_or_fail(replaced(replaced(text, "T[", std::string(dtype_name(c.dtype)) + "["), "FN", c.fn));
     for (int64_t n : {0, 1, 127}) {
       OwnedTensor a(c.dtype, {5, n}), out(c.dtype, {5});
       for (int64_t i = 0; i < a.count(); ++i) a.set(i, 1);
@@ -226,8 +240,9 @@ TEST(OracleOps, reductions_skip_missing_lanes_and_start_from_identities) {
 TEST(OracleOps, products_and_integer_sums_are_typed) {
   const std::string fold = R"(%2:T[1] = expand_dims %3 {dim = 0}
     %9:T[n] = broadcast %2)";
-  const auto sums = run(DType::kI8, DType::kI8, "%3:i8 = reduce %0 {fn = \"sum\", dims = [0], keepdim = 0}\n    " + fold,
-                        {100, 100, 1}, {0, 0, 0});
+  const auto sums =
+      run(DType::kI8, DType::kI8, "%3:i8 = reduce %0 {fn = \"sum\", dims = [0], keepdim = 0}\n    " + fold,
+          {100, 100, 1}, {0, 0, 0});
   EXPECT_EQ(sums[0].integer, 201 - 256);
 }
 

@@ -78,8 +78,10 @@ class Simulator {
       const double last = terms.back();
       terms.pop_back();
       double& other = terms[random_() % terms.size()];
-      if (fn == ReduceFn::kSum) other = round_to(dtype, other + last);
-      else other = fn == ReduceFn::kMax ? std::max(other, last) : std::min(other, last);
+      if (fn == ReduceFn::kSum)
+        other = round_to(dtype, other + last);
+      else
+        other = fn == ReduceFn::kMax ? std::max(other, last) : std::min(other, last);
     }
     return terms[0];
   }

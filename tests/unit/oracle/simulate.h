@@ -1,5 +1,5 @@
-// A device as the language permits it: every op rounded at its type, sums in random order, math functions off by as much
-// as math_error.h allows. What the oracle's bounds must cover.
+// A device as the language permits it: every op rounded at its type, sums in random order, math functions off by as
+// much as math_error.h allows. What the oracle's bounds must cover.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,8 @@ TEST(SoftFloat, every_code_survives_decoding_and_encoding) {
       if (std::isnan(value)) {
         EXPECT_TRUE(std::isnan(decode_float(dtype, encode_float(dtype, value))));
       } else if (std::isinf(value) && float_format(dtype).saturates) {
-        EXPECT_EQ(decode_float(dtype, encode_float(dtype, value)), std::copysign(float_format(dtype).max_finite, value));
+        EXPECT_EQ(decode_float(dtype, encode_float(dtype, value)),
+                  std::copysign(float_format(dtype).max_finite, value));
       } else {
         ASSERT_EQ(encode_float(dtype, value), code) << dtype_name(dtype) << " code " << code;
         ASSERT_EQ(round_to(dtype, value), value);
@@ -50,7 +51,8 @@ TEST(SoftFloat, midpoints_and_their_neighbours_round_to_nearest_even) {
 TEST(SoftFloat, f16_agrees_with_the_compiler_on_a_million_doubles) {
   std::mt19937_64 random(7);
   for (int i = 0; i < 1000000; ++i) {
-    const double value = std::ldexp(static_cast<double>(static_cast<int64_t>(random())), -78 + static_cast<int>(random() % 34));
+    const double value =
+        std::ldexp(static_cast<double>(static_cast<int64_t>(random())), -78 + static_cast<int>(random() % 34));
     const _Float16 expected = static_cast<_Float16>(value);
     ASSERT_EQ(round_to(DType::kF16, value), static_cast<double>(expected)) << value;
   }

@@ -27,8 +27,10 @@ void add_node(const Measurements& m, const DistilledTable& table, int node, int 
   const std::string indent(static_cast<size_t>(2 * depth + 2), ' ');
   if (n.feature < 0) {
     const std::vector<uint16_t>& ranked = table.tree.leaves[n.leaf];
-    *out += fmt::format("{}variant {}: {}  [{} shapes]\n", indent, ranked[0],
-                        config_row(m, table, ranked[0]).variant.config.to_text(), n.shapes);
+    const std::vector<uint16_t> rest(ranked.begin() + 1, ranked.end());
+    *out += fmt::format("{}variant {}: {}{}  [{} shapes]\n", indent, ranked[0],
+                        config_row(m, table, ranked[0]).variant.config.to_text(),
+                        rest.empty() ? std::string() : fmt::format("; where a guard refuses: {}", fmt::join(rest, ", ")), n.shapes);
     return;
   }
   const std::string& name = table.tree.features[static_cast<size_t>(n.feature)].name;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -39,7 +40,7 @@ Status write_file(const std::string& path, const std::string& bytes) {
   std::error_code made;
   if (!folder.empty()) std::filesystem::create_directories(folder, made);
   if (made) return io_error("make the folder", folder.string(), made.value(), "");
-  const std::string temporary = fmt::format("{}.{}.tmp", path, ::getpid());
+  const std::string temporary = path + ".tmp";  // one name, so that a kill leaves at most one, and the next run takes it
   const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (fd < 0) return io_error("write", path, errno, "; nothing was changed");
   size_t written = 0;
@@ -56,6 +57,18 @@ Status write_file(const std::string& path, const std::string& bytes) {
   if (error == 0) return Status::ok();
   ::unlink(temporary.c_str());
   return io_error("write", path, error, "; the old file, if there was one, is unchanged");
+}
+
+FileLock::~FileLock() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Result<bool> FileLock::try_take(const std::string& path) {
+  if (fd_ < 0) fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (fd_ < 0) return io_error("lock", path, errno, "; set KAON_CACHE_DIR to a writable folder");
+  if (::flock(fd_, LOCK_EX | LOCK_NB) == 0) return true;
+  if (errno == EWOULDBLOCK || errno == EINTR) return false;
+  return io_error("lock", path, errno, "");
 }
 
 }  // namespace kaon::runner

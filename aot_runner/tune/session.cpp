@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <ctime>
 #include <filesystem>
+#include <utility>
 
 #include "aot_runner/spec/record_file.h"
 #include "aot_runner/tune/files.h"
@@ -54,6 +55,19 @@ Result<ShapesSpec> read_spec(const Session& session, const std::string& text, co
   return parse_shapes(text, name, dims);
 }
 
+/// Waits for other runs on the same device with the same store.
+Status lock_device(Session* session, const std::string& device) {
+  if (session->store->path().empty()) return Status::ok();
+  const std::string name = device == "cuda" ? "cuda:0" : device;
+  const std::string path = fmt::format("{}/{}.lock", session->environment.cache_folder, name);
+  for (bool said = false;; ::usleep(200000)) {
+    KAON_ASSIGN_OR_RETURN(const bool taken, session->lock.try_take(path));
+    if (taken) return Status::ok();
+    if (interrupted()) return interrupt_status();
+    if (!std::exchange(said, true)) session->progress->line(fmt::format("another run is measuring on {}: waiting for it", name));
+  }
+}
+
 Status connect_device(Session* session) {
   KAON_ASSIGN_OR_RETURN(const std::string worker, find_beside("aot_measure"));
   const std::string asked = session->options.device;
@@ -63,7 +77,7 @@ Status connect_device(Session* session) {
     options.measure = session->measure_options;
     session->profiler = std::make_unique<DeviceProfiler>(options, session->store.get());
     KAON_ASSIGN_OR_RETURN(session->device, session->profiler->connect());
-    return Status::ok();
+    return lock_device(session, device);
   };
   if (asked != "auto") {
     const Status status = connect(asked);

@@ -11,6 +11,7 @@
 #include "aot_runner/store/keys.h"
 #include "aot_runner/store/store.h"
 #include "aot_runner/tune/device_profiler.h"
+#include "aot_runner/tune/files.h"
 #include "aot_runner/tune/kernel_source.h"
 #include "aot_runner/tune/options.h"
 #include "compiler/target/target.h"
@@ -26,6 +27,7 @@ struct Session {
   ShapesSpec spec;
   std::vector<BoundKernel> bindings;
   std::unique_ptr<Store> store;
+  FileLock lock;                     // of the device in this store: two runs would disturb each other's times and cells
   std::unique_ptr<DeviceProfiler> profiler;
   DeviceFacts device;
   compiler::Target target;

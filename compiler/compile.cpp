@@ -30,17 +30,17 @@ Status check_resources(const CompiledVariant& variant, const Target& target) {
   const uint32_t threads = variant.info.plan.threads;
   const uint32_t shared = variant.resources.dynamic_shared_bytes + variant.resources.static_shared_bytes;
   if (shared > target.max_shared_bytes) {
-    return Status(Code::kIllegalConfig, "needs " + std::to_string(shared) + " bytes of shared memory, " + target.name + " has " +
-                                            std::to_string(target.max_shared_bytes));
+    return Status(Code::kIllegalConfig, "needs " + std::to_string(shared) + " bytes of shared memory, " + target.name +
+                                            " has " + std::to_string(target.max_shared_bytes));
   }
   if (threads > target.max_threads) {
-    return Status(Code::kIllegalConfig, "needs " + std::to_string(threads) + " threads in a block, " + target.name + " has " +
-                                            std::to_string(target.max_threads));
+    return Status(Code::kIllegalConfig, "needs " + std::to_string(threads) + " threads in a block, " + target.name +
+                                            " has " + std::to_string(target.max_threads));
   }
   if (!target.is_host && variant.resources.registers * threads > target.registers_per_sm) {
-    return Status(Code::kIllegalConfig, "needs " + std::to_string(variant.resources.registers) + " registers in each of " +
-                                            std::to_string(threads) + " threads, " + target.name + " has " +
-                                            std::to_string(target.registers_per_sm));
+    return Status(Code::kIllegalConfig, "needs " + std::to_string(variant.resources.registers) +
+                                            " registers in each of " + std::to_string(threads) + " threads, " +
+                                            target.name + " has " + std::to_string(target.registers_per_sm));
   }
   return Status::ok();
 }

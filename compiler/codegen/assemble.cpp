@@ -51,9 +51,10 @@ Result<std::string> find_ptxas() {
   for (const std::string& path : ptxas_candidates()) {
     if (is_executable(path)) return path;
   }
-  return Status(Code::kUnsupported,
-                "no ptxas in KAON_PTXAS, PATH, CUDA_HOME/bin, CUDA_PATH/bin or /usr/local/cuda/bin; install a CUDA toolkit "
-                "(12.4 or newer; its compiler package alone will do) or set KAON_PTXAS");
+  return Status(
+      Code::kUnsupported,
+      "no ptxas in KAON_PTXAS, PATH, CUDA_HOME/bin, CUDA_PATH/bin or /usr/local/cuda/bin; install a CUDA toolkit "
+      "(12.4 or newer; its compiler package alone will do) or set KAON_PTXAS");
 }
 
 Result<std::string> ptxas_version(const std::string& path) {
@@ -67,7 +68,9 @@ Result<std::string> ptxas_version(const std::string& path) {
     return Status(Code::kUnsupported, path + " --version does not answer as ptxas does: " + child.output);
   }
   std::string version;
-  for (size_t i = mark + 3; i < child.output.size() && (std::isdigit(static_cast<unsigned char>(child.output[i])) || child.output[i] == '.'); ++i) {
+  for (size_t i = mark + 3;
+       i < child.output.size() && (std::isdigit(static_cast<unsigned char>(child.output[i])) || child.output[i] == '.');
+       ++i) {
     version += child.output[i];
   }
   known[path] = version;
@@ -91,11 +94,13 @@ Status ptxas_failure(const std::string& path, const Target& target, const ChildR
   if (child.output.find("is not defined for option 'gpu-name'") != std::string::npos ||
       child.output.find("Unsupported .version") != std::string::npos) {
     Result<std::string> version = ptxas_version(path);
-    return Status(Code::kUnsupported, "ptxas " + (version ? *version : std::string("of unknown version")) + " at " + path +
-                                          " does not know " + target.ptxas_arch + " or PTX " + target.ptx_feature.substr(1) +
-                                          "; expected the ptxas of CUDA 12.4, or 12.9 for sm_100 and newer: " + child.output);
+    return Status(Code::kUnsupported,
+                  "ptxas " + (version ? *version : std::string("of unknown version")) + " at " + path +
+                      " does not know " + target.ptxas_arch + " or PTX " + target.ptx_feature.substr(1) +
+                      "; expected the ptxas of CUDA 12.4, or 12.9 for sm_100 and newer: " + child.output);
   }
-  return Status(Code::kInternal, "ptxas failed with exit code " + std::to_string(child.exit_code) + ": " + child.output);
+  return Status(Code::kInternal,
+                "ptxas failed with exit code " + std::to_string(child.exit_code) + ": " + child.output);
 }
 
 }  // namespace
@@ -119,7 +124,8 @@ Result<Resources> parse_ptxas_report(const std::string& text) {
 
 namespace {
 
-Result<Assembled> assemble_once(const std::string& path, const std::string& ptx, const Target& target, double timeout_s) {
+Result<Assembled> assemble_once(const std::string& path, const std::string& ptx, const Target& target,
+                                double timeout_s) {
   KAON_ASSIGN_OR_RETURN(ScratchFolder folder, ScratchFolder::create());
   const std::string input = folder.file("kernel.ptx");
   const std::string output = folder.file("kernel.cubin");
@@ -146,7 +152,8 @@ uint32_t better_residency(uint32_t registers, uint32_t threads, const Target& ta
 
 }  // namespace
 
-Result<Assembled> assemble_ptx(const std::string& ptx, uint32_t threads, const Target& target, const CompileOptions& options) {
+Result<Assembled> assemble_ptx(const std::string& ptx, uint32_t threads, const Target& target,
+                               const CompileOptions& options) {
   std::string path = options.ptxas;
   if (path.empty()) {
     KAON_ASSIGN_OR_RETURN(path, find_ptxas());
@@ -175,7 +182,8 @@ Result<std::string> undefined_symbols(const std::string& object) {
     auto flags = symbol.getFlags();
     auto name = symbol.getName();
     if (!flags || !name) return Status(Code::kInternal, "the host object has a broken symbol table");
-    if ((*flags & llvm::object::SymbolRef::SF_Undefined) != 0 && !name->empty()) names += (names.empty() ? "" : ", ") + name->str();
+    if ((*flags & llvm::object::SymbolRef::SF_Undefined) != 0 && !name->empty())
+      names += (names.empty() ? "" : ", ") + name->str();
   }
   return names;
 }
@@ -184,11 +192,13 @@ Result<std::string> undefined_symbols(const std::string& object) {
 
 Result<std::string> link_host_object(const std::string& object, const CompileOptions& options) {
   KAON_ASSIGN_OR_RETURN(std::string undefined, undefined_symbols(object));
-  if (!undefined.empty()) return Status(Code::kInternal, "the host object needs symbols that no image may need: " + undefined);
+  if (!undefined.empty())
+    return Status(Code::kInternal, "the host object needs symbols that no image may need: " + undefined);
   KAON_ASSIGN_OR_RETURN(ScratchFolder folder, ScratchFolder::create());
   KAON_RETURN_IF_ERROR(write_file(folder.file("kernel.o"), object));
-  Result<ChildResult> child = run_child({"ld", "-shared", "--no-undefined", "--build-id=none", "-z", "noexecstack", "-s", "-o",
-                                         folder.file("kernel.so"), folder.file("kernel.o")}, options.child_timeout_s);
+  Result<ChildResult> child = run_child({"ld", "-shared", "--no-undefined", "--build-id=none", "-z", "noexecstack",
+                                         "-s", "-o", folder.file("kernel.so"), folder.file("kernel.o")},
+                                        options.child_timeout_s);
   if (!child && child.status().code() == Code::kUnsupported) {
     return Status(Code::kUnsupported, "no ld in PATH (" + child.status().message() + "); install binutils");
   }

@@ -103,9 +103,7 @@ class HostBinder {
   Value* pointer(Value* address) { return b_.CreateIntToPtr(address, b_.getPtrTy()); }
 
   /// Element-aligned: a host image runs on tensors of any allocation.
-  Value* load() {
-    return b_.CreateAlignedLoad(function_->getReturnType(), pointer(args_[0]), llvm::Align(1));
-  }
+  Value* load() { return b_.CreateAlignedLoad(function_->getReturnType(), pointer(args_[0]), llvm::Align(1)); }
 
   Value* masked_load(AccessWidth width) {
     llvm::BasicBlock* entry = b_.GetInsertBlock();

@@ -60,7 +60,8 @@ class NvptxBinder {
       case DeviceFunction::kLog2F32: return intrinsic(llvm::Intrinsic::nvvm_lg2_approx_f, {args_[0]});
       case DeviceFunction::kRcpF32: return intrinsic(llvm::Intrinsic::nvvm_rcp_rn_f, {args_[0]});
       case DeviceFunction::kRsqrtF32: return intrinsic(llvm::Intrinsic::nvvm_rsqrt_approx_f, {args_[0]});
-      case DeviceFunction::kDivF32: return assembly("div.full.f32 $0, $1, $2;", "=f,f,f", b_.getFloatTy(), args_, Effect::kNone);
+      case DeviceFunction::kDivF32:
+        return assembly("div.full.f32 $0, $1, $2;", "=f,f,f", b_.getFloatTy(), args_, Effect::kNone);
       default: return llvm::PoisonValue::get(result_type_);
     }
   }

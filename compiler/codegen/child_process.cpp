@@ -42,7 +42,8 @@ bool drain(int fd, Clock::time_point deadline, std::string* output) {
 
 Result<ChildResult> run_child(const std::vector<std::string>& arguments, double timeout_s) {
   int pipe_ends[2];
-  if (pipe2(pipe_ends, O_CLOEXEC) != 0) return Status(Code::kIo, std::string("cannot make a pipe: ") + std::strerror(errno));
+  if (pipe2(pipe_ends, O_CLOEXEC) != 0)
+    return Status(Code::kIo, std::string("cannot make a pipe: ") + std::strerror(errno));
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
@@ -60,7 +61,8 @@ Result<ChildResult> run_child(const std::vector<std::string>& arguments, double 
     return Status(Code::kUnsupported, "cannot start " + arguments[0] + ": " + std::strerror(error));
   }
   ChildResult result;
-  const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout_s));
+  const auto deadline =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout_s));
   const bool finished = drain(pipe_ends[0], deadline, &result.output);
   close(pipe_ends[0]);
   if (!finished) kill(child, SIGKILL);
@@ -79,7 +81,8 @@ Result<ChildResult> run_child(const std::vector<std::string>& arguments, double 
 Result<ScratchFolder> ScratchFolder::create() {
   const char* base = std::getenv("TMPDIR");
   std::string path = std::string(base != nullptr && *base != '\0' ? base : "/tmp") + "/kaon-XXXXXX";
-  if (mkdtemp(path.data()) == nullptr) return Status(Code::kIo, "cannot make a folder " + path + ": " + std::strerror(errno));
+  if (mkdtemp(path.data()) == nullptr)
+    return Status(Code::kIo, "cannot make a folder " + path + ": " + std::strerror(errno));
   return ScratchFolder(path);
 }
 

@@ -9,8 +9,8 @@
 namespace kaon::compiler::codegen {
 
 struct ChildResult {
-  int exit_code = 0;     // 128 + signal when it was killed
-  std::string output;    // stdout and stderr together
+  int exit_code = 0;   // 128 + signal when it was killed
+  std::string output;  // stdout and stderr together
 };
 
 /// Runs `arguments[0]` (a path, or a name that PATH finds) and waits. kUnsupported when it cannot be started, kTimeout

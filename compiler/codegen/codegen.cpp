@@ -56,8 +56,9 @@ void annotate_kernel(llvm::Module& module, llvm::Function& function, const Kerne
   llvm::LLVMContext& context = module.getContext();
   llvm::NamedMDNode* annotations = module.getOrInsertNamedMetadata("nvvm.annotations");
   auto annotate = [&](const char* name, uint32_t value) {
-    llvm::Metadata* parts[] = {llvm::ValueAsMetadata::get(&function), llvm::MDString::get(context, name),
-                               llvm::ValueAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), value))};
+    llvm::Metadata* parts[] = {
+        llvm::ValueAsMetadata::get(&function), llvm::MDString::get(context, name),
+        llvm::ValueAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), value))};
     annotations->addOperand(llvm::MDNode::get(context, parts));
   };
   annotate("kernel", 1);

@@ -43,7 +43,9 @@ llvm::FunctionType* function_type(llvm::LLVMContext& context, llvm::StringRef si
 
 }  // namespace
 
-const DeviceFunctionInfo& device_function_info(DeviceFunction function) { return kInfos[static_cast<size_t>(function)]; }
+const DeviceFunctionInfo& device_function_info(DeviceFunction function) {
+  return kInfos[static_cast<size_t>(function)];
+}
 
 llvm::Function* declare_device_function(llvm::Module& module, DeviceFunction function, llvm::StringRef modifiers) {
   const DeviceFunctionInfo& info = device_function_info(function);

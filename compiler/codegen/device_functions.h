@@ -25,16 +25,18 @@ struct DeviceFunctionInfo {
 };
 const DeviceFunctionInfo& device_function_info(DeviceFunction function);
 
-/// Declares (once) and returns the function. `modifiers` are the PTX qualifiers of a global access, ".nc.L1::no_allocate".
+/// Declares (once) and returns the function. `modifiers` are the PTX qualifiers of a global access,
+/// ".nc.L1::no_allocate".
 llvm::Function* declare_device_function(llvm::Module& module, DeviceFunction function, llvm::StringRef modifiers = "");
 
 /// The function that a declaration stands for, and its modifiers. False for any other function.
-bool find_device_function(const llvm::Function& declaration, const DeviceFunctionInfo** info, llvm::StringRef* modifiers);
+bool find_device_function(const llvm::Function& declaration, const DeviceFunctionInfo** info,
+                          llvm::StringRef* modifiers);
 
 /// Number of 32-bit words (1, 2 or 4) or, below 32 bits, of bits (8, 16) that a memory function moves.
 struct AccessWidth {
-  unsigned bits = 32;   // of one part: 8, 16 or 32
-  unsigned parts = 1;   // 1, 2 or 4
+  unsigned bits = 32;  // of one part: 8, 16 or 32
+  unsigned parts = 1;  // 1, 2 or 4
 };
 AccessWidth access_width(DeviceFunction function);
 

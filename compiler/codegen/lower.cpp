@@ -41,13 +41,14 @@ void Lowering::make_function(const std::string& symbol) {
   entry_ = llvm::BasicBlock::Create(context_, "entry", function_);
   llvm::BasicBlock* body = llvm::BasicBlock::Create(context_, "body", function_);
   b_.SetInsertPoint(entry_);
-  thread_ = target_.is_host ? static_cast<llvm::Value*>(function_->getArg(0))
-                            : llvm::ConstantPointerNull::get(b_.getPtrTy());
+  thread_ =
+      target_.is_host ? static_cast<llvm::Value*>(function_->getArg(0)) : llvm::ConstantPointerNull::get(b_.getPtrTy());
   for (int i = 0; i < num_slots; ++i) {
     llvm::Value* value = nullptr;
     if (target_.is_host) {
-      llvm::LoadInst* load = b_.CreateLoad(
-          b_.getInt64Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), function_->getArg(1), static_cast<uint64_t>(i)));
+      llvm::LoadInst* load =
+          b_.CreateLoad(b_.getInt64Ty(),
+                        b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), function_->getArg(1), static_cast<uint64_t>(i)));
       load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
       value = load;
     } else {
@@ -135,6 +136,7 @@ void Lowering::lower_op(const Op& op) {
     case OpKind::kSqueeze:
     case OpKind::kBroadcast:
     case OpKind::kPermute: return lower_view(op);
+    case OpKind::kReuse: return lower_reuse(op);
     case OpKind::kLoad: return lower_load(op);
     case OpKind::kStore: return lower_store(op);
     case OpKind::kReduceThread: return lower_reduce_thread(op);

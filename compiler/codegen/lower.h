@@ -25,10 +25,10 @@ using Registers = std::vector<llvm::Value*>;
 
 /// Where a tile axis stands in its loop, or how far a full one reaches.
 struct AxisState {
-  llvm::Value* begin = nullptr;  // i64: coordinate of position 0, before the window shift is taken off
-  llvm::Value* limit = nullptr;  // i32: a lane exists iff (position - origin - lowest), unsigned, is below it
-  llvm::Value* lowest = nullptr; // i32, or null for 0: used by shifted windows only
-  llvm::Value* id = nullptr;     // i64: number of the tile (tile axes)
+  llvm::Value* begin = nullptr;   // i64: coordinate of position 0, before the window shift is taken off
+  llvm::Value* limit = nullptr;   // i32: a lane exists iff (position - origin - lowest), unsigned, is below it
+  llvm::Value* lowest = nullptr;  // i32, or null for 0: used by shifted windows only
+  llvm::Value* id = nullptr;      // i64: number of the tile (tile axes)
 };
 
 /// 32-bit words, or one value of fewer bits.
@@ -45,7 +45,8 @@ struct VectorGuard {
 /// What the lanes of a value that do not exist hold.
 struct Missing {
   double value = 0;
-  /// Not empty: they may hold NaN instead where a fold over exactly these dims is NaN whatever they hold, or folds nothing.
+  /// Not empty: they may hold NaN instead where a fold over exactly these dims is NaN whatever they hold, or folds
+  /// nothing.
   std::vector<int64_t> unless_nan_over;
 };
 
@@ -168,6 +169,7 @@ class Lowering {
   // -- lower_missing.cpp: what lanes that do not exist hold
   void plan_fills();
   void propagate_missing(const Op& op);
+  bool are_same(ValueId a, ValueId b) const;
   const Op* maximum_over(ValueId bound, ValueId value) const;
   bool holds_identity(const Op& op, ReduceFn fn) const;
   llvm::Value* identity_if_empty(const Op& op, llvm::Value* folded, llvm::Constant* identity);
@@ -177,6 +179,7 @@ class Lowering {
   Words to_words(llvm::ArrayRef<llvm::Value*> elements, DType dtype);
   Words memory_words(llvm::ArrayRef<llvm::Value*> elements, DType dtype);
   Registers from_words(llvm::ArrayRef<llvm::Value*> words, DType dtype, size_t count);
+  void lower_reuse(const Op& op);
   llvm::Value* to_memory(llvm::Value* element, DType dtype);
   llvm::Value* from_memory(llvm::Value* bits, DType dtype);
 

@@ -53,7 +53,8 @@ bool Lowering::analyse_access(const Op& op, Access& access) {
   access.is_split = op.str_attr("edge") == "split";
   for (size_t dim = 0; dim < access.dims.size(); ++dim) {
     int64_t stride = 0;
-    if (access.dims[dim] >= 0 && is_constant(access.strides[dim], &stride) && stride == 1) access.vector_dim = access.dims[dim];
+    if (access.dims[dim] >= 0 && is_constant(access.strides[dim], &stride) && stride == 1)
+      access.vector_dim = access.dims[dim];
   }
   if (access.vector > 1 && access.vector_dim < 0) return fail(op, "a vector needs a dimension of stride 1"), false;
   make_base(access, slot(kernel_.signature.pointer_slot(tensor)));
@@ -93,10 +94,12 @@ llvm::Value* Lowering::gathered_index(const Access& access, size_t dim, uint32_t
   std::vector<int> dims, own_dims;
   for (int i = 0; i < type.rank(); ++i) {
     for (int j = 0; j < access.type.rank(); ++j) {
-      if (type.axes[static_cast<size_t>(i)] == access.type.axes[static_cast<size_t>(j)]) dims.push_back(i), own_dims.push_back(j);
+      if (type.axes[static_cast<size_t>(i)] == access.type.axes[static_cast<size_t>(j)])
+        dims.push_back(i), own_dims.push_back(j);
     }
   }
-  const int found = RegisterMap(kernel_.layout(operand), dims).find(RegisterMap::parts_of(*access.layout, own_dims, reg));
+  const int found =
+      RegisterMap(kernel_.layout(operand), dims).find(RegisterMap::parts_of(*access.layout, own_dims, reg));
   if (found < 0) return fail(*access.op, "the index tile holds no register for the tile's"), b_.getInt64(0);
   return b_.CreateIntCast(registers(operand)[static_cast<size_t>(found)], b_.getInt64Ty(), dtype_is_signed(type.dtype));
 }
@@ -154,7 +157,8 @@ Registers Lowering::access_masks(Access& access, int skip_dim) {
     llvm::Value* start = axis_state(indexer.axis).begin;
     if (indexer.operand >= 0) {
       const ValueId operand = access.op->operands[static_cast<size_t>(indexer.operand)];
-      start = b_.CreateAdd(start, b_.CreateIntCast(scalar(operand), b_.getInt64Ty(), dtype_is_signed(kernel_.type(operand).dtype)));
+      start = b_.CreateAdd(
+          start, b_.CreateIntCast(scalar(operand), b_.getInt64Ty(), dtype_is_signed(kernel_.type(operand).dtype)));
     }
     for (uint32_t reg = 0; reg < masks.size(); ++reg) {
       llvm::Value* position = shifted_position(access.type, *access.layout, access.dims[dim], reg);

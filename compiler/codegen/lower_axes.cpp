@@ -38,7 +38,9 @@ llvm::Value* Lowering::emit_expr(const Expr& expr) {
       case ExprOp::kSub: result = b_.CreateSub(a, b); break;
       case ExprOp::kMul: result = b_.CreateMul(a, b); break;
       case ExprOp::kFloorDiv: result = emit_int_binary(BinaryFn::kFloorDiv, DType::kI64, a, b); break;
-      case ExprOp::kCeilDiv: result = b_.CreateNeg(emit_int_binary(BinaryFn::kFloorDiv, DType::kI64, b_.CreateNeg(a), b)); break;
+      case ExprOp::kCeilDiv:
+        result = b_.CreateNeg(emit_int_binary(BinaryFn::kFloorDiv, DType::kI64, b_.CreateNeg(a), b));
+        break;
       case ExprOp::kMod: result = emit_int_binary(BinaryFn::kMod, DType::kI64, a, b); break;
       case ExprOp::kMin: result = emit_min_max(DType::kI64, a, b, /*is_max=*/false); break;
       default: result = emit_min_max(DType::kI64, a, b, /*is_max=*/true); break;
@@ -64,7 +66,8 @@ void Lowering::enter_tile(AxisId id, llvm::Value* begin, llvm::Value* number) {
   // Positions, unlike coordinates, fit 32 bits: all tests of existence compare them with one number per tile.
   llvm::Value* remaining = b_.CreateSub(axis_end(axis), begin);
   llvm::Value* room = b_.getInt64(static_cast<uint64_t>(axis.block + kShiftRoom));
-  llvm::Value* limit = emit_min_max(DType::kI64, remaining, axis.origin == kNoValue ? b_.getInt64(static_cast<uint64_t>(axis.block)) : room, false);
+  llvm::Value* limit = emit_min_max(
+      DType::kI64, remaining, axis.origin == kNoValue ? b_.getInt64(static_cast<uint64_t>(axis.block)) : room, false);
   limit = b_.CreateTrunc(limit, b_.getInt32Ty());
   if (axis.origin != kNoValue) {
     llvm::Value* above = b_.CreateSub(axis_begin(axis), begin);
@@ -106,7 +109,8 @@ int64_t Lowering::divisor_of(const Expr& expr) const {
       const int64_t b = stack.back();
       stack.pop_back();
       int64_t& a = stack.back();
-      const bool additive = step.op == ExprOp::kAdd || step.op == ExprOp::kSub || step.op == ExprOp::kMin || step.op == ExprOp::kMax;
+      const bool additive =
+          step.op == ExprOp::kAdd || step.op == ExprOp::kSub || step.op == ExprOp::kMin || step.op == ExprOp::kMax;
       a = additive ? std::gcd(a, b) : step.op == ExprOp::kMul ? a * b : 1;
     }
   }
@@ -206,14 +210,16 @@ Registers Lowering::existence(const Type& type, const Layout& layout) {
     if (granule > 1) granule = std::gcd(granule, static_cast<int64_t>(digits[0].radix));
     std::map<std::pair<uint64_t, llvm::Value*>, llvm::Value*> known;
     for (uint32_t reg = 0; reg < masks.size(); ++reg) {
-      const uint64_t part = layout.register_part(dim, reg) / static_cast<uint64_t>(granule) * static_cast<uint64_t>(granule);
+      const uint64_t part =
+          layout.register_part(dim, reg) / static_cast<uint64_t>(granule) * static_cast<uint64_t>(granule);
       llvm::Value* origin = origin_of(type, layout, dim, reg);
       llvm::Value*& exists = known[{part, origin}];
       if (exists == nullptr && origin == nullptr) {
         llvm::Value* bound = b_.CreateSub(state.limit, b_.getInt32(static_cast<uint32_t>(part)));
         exists = b_.CreateICmpSLT(thread_position(layout, dim), bound);
       } else if (exists == nullptr) {
-        llvm::Value* position = b_.CreateSub(b_.CreateAdd(thread_position(layout, dim), b_.getInt32(static_cast<uint32_t>(part))), origin);
+        llvm::Value* position =
+            b_.CreateSub(b_.CreateAdd(thread_position(layout, dim), b_.getInt32(static_cast<uint32_t>(part))), origin);
         if (state.lowest != nullptr) position = b_.CreateSub(position, state.lowest);
         exists = b_.CreateICmpULT(position, state.limit);
       }
@@ -244,8 +250,9 @@ void Lowering::lower_axis_info(const Op& op) {
   llvm::Value* result = nullptr;
   if (what == "begin") result = state.begin;
   if (what == "end") {
-    result = axis.kind == AxisKind::kTile ? emit_min_max(DType::kI64, b_.CreateAdd(state.begin, block), axis_end(axis), false)
-                                          : axis_end(axis);
+    result = axis.kind == AxisKind::kTile
+                 ? emit_min_max(DType::kI64, b_.CreateAdd(state.begin, block), axis_end(axis), false)
+                 : axis_end(axis);
   }
   if (what == "id") result = state.id;
   if (what == "block_size") result = block;

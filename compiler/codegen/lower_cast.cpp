@@ -95,15 +95,17 @@ llvm::Value* Lowering::f8_to_f32(llvm::Value* value, DType from) {
   llvm::Value* magnitude = b_.CreateAnd(wide, b_.getInt16(0x7f));
   llvm::Value* sign = b_.CreateShl(b_.CreateAnd(wide, b_.getInt16(0x80)), 8);
   llvm::Value* half = b_.CreateOr(sign, b_.CreateShl(magnitude, 7));
-  llvm::Value* scaled = b_.CreateFMul(call(DeviceFunction::kF16ToF32, {half}), llvm::ConstantFP::get(b_.getFloatTy(), 256.0));
+  llvm::Value* scaled =
+      b_.CreateFMul(call(DeviceFunction::kF16ToF32, {half}), llvm::ConstantFP::get(b_.getFloatTy(), 256.0));
   llvm::Value* is_nan = b_.CreateICmpEQ(magnitude, b_.getInt16(0x7f));
   return b_.CreateSelect(is_nan, llvm::ConstantFP::getNaN(b_.getFloatTy()), scaled);
 }
 
-/// Rounds to nearest even on the bits of |value|, and clamps to the largest finite value as the GPU's own conversions do.
+/// Rounds to nearest even on the bits of |value|, and clamps to the largest finite value as the GPU's own conversions
+/// do.
 llvm::Value* Lowering::f32_to_f8(llvm::Value* value, DType to) {
   const bool is_e4m3 = to == DType::kF8E4M3;
-  const unsigned dropped = is_e4m3 ? 20 : 21;              // of f32's 23 fraction bits
+  const unsigned dropped = is_e4m3 ? 20 : 21;  // of f32's 23 fraction bits
   const uint32_t bias_difference = is_e4m3 ? 120 : 112;
   llvm::Value* bits = b_.CreateBitCast(value, b_.getInt32Ty());
   llvm::Value* magnitude = b_.CreateAnd(bits, b_.getInt32(0x7fffffff));
@@ -114,7 +116,7 @@ llvm::Value* Lowering::f32_to_f8(llvm::Value* value, DType to) {
   llvm::Value* rounded = b_.CreateAdd(b_.CreateAdd(rebiased, b_.getInt32((1u << (dropped - 1)) - 1)), last);
   llvm::Value* normal = b_.CreateLShr(rounded, dropped);
   // Subnormal results: the sum with a power of two whose last place is theirs rounds in hardware.
-  const double anchor = is_e4m3 ? 0x1p+14 : 0x1p+7;        // last place 2^-9, 2^-16
+  const double anchor = is_e4m3 ? 0x1p+14 : 0x1p+7;  // last place 2^-9, 2^-16
   llvm::Value* absolute = b_.CreateBitCast(magnitude, b_.getFloatTy());
   llvm::Value* sum = b_.CreateFAdd(absolute, llvm::ConstantFP::get(b_.getFloatTy(), anchor));
   llvm::Value* anchor_bits = b_.CreateBitCast(llvm::ConstantFP::get(b_.getFloatTy(), anchor), b_.getInt32Ty());

@@ -20,7 +20,8 @@ void Lowering::lower_grid(const Op& op) {
       rest = b_.CreateUDiv(rest, count);
     }
     number = b_.CreateZExt(number, b_.getInt64Ty());
-    llvm::Value* start = b_.CreateMul(number, b_.getInt64(static_cast<uint64_t>(axis.block)), "", /*HasNUW=*/true, true);
+    llvm::Value* start =
+        b_.CreateMul(number, b_.getInt64(static_cast<uint64_t>(axis.block)), "", /*HasNUW=*/true, true);
     enter_tile(id, b_.CreateAdd(begin, start), number);
   }
   lower_region(op.regions[0]);

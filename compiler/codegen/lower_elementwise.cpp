@@ -31,8 +31,8 @@ void Lowering::lower_binary(const Op& op) {
   define(op.result(), std::move(result));
 }
 
-/// One divisor for several elements is inverted once: x / d becomes (x * s) * rcp(d * s), with s a power of two that keeps
-/// rcp normal. Two roundings: within 2 ulp, as a division by itself is.
+/// One divisor for several elements is inverted once: x / d becomes (x * s) * rcp(d * s), with s a power of two that
+/// keeps rcp normal. Two roundings: within 2 ulp, as a division by itself is.
 Registers Lowering::divide_registers(DType dtype, const Registers& a, const Registers& b) {
   std::map<llvm::Value*, int> uses;
   for (llvm::Value* divisor : b) ++uses[divisor];
@@ -116,8 +116,8 @@ llvm::Value* Lowering::emit_int_binary(BinaryFn fn, DType dtype, llvm::Value* a,
   llvm::Value* divisor = b_.CreateSelect(b_.CreateOr(by_zero, by_minus_one), one, b);
   llvm::Value* quotient = b_.CreateSDiv(a, divisor);
   llvm::Value* remainder = b_.CreateSub(a, b_.CreateMul(quotient, divisor));
-  llvm::Value* adjust = b_.CreateAnd(b_.CreateICmpNE(remainder, zero),
-                                     b_.CreateICmpSLT(b_.CreateXor(remainder, divisor), zero));
+  llvm::Value* adjust =
+      b_.CreateAnd(b_.CreateICmpNE(remainder, zero), b_.CreateICmpSLT(b_.CreateXor(remainder, divisor), zero));
   if (wants_quotient) {
     llvm::Value* floored = b_.CreateAdd(quotient, b_.CreateSExt(adjust, type));
     return b_.CreateSelect(by_zero, zero, b_.CreateSelect(by_minus_one, b_.CreateNeg(a), floored));
@@ -154,7 +154,8 @@ void Lowering::lower_compare(const Op& op) {
   const Registers& a = registers(op.operands[0]);
   const Registers& b = registers(op.operands[1]);
   Registers result;
-  for (size_t i = 0; i < a.size(); ++i) result.push_back(b_.CreateCmp(predicate, widen(a[i], dtype), widen(b[i], dtype)));
+  for (size_t i = 0; i < a.size(); ++i)
+    result.push_back(b_.CreateCmp(predicate, widen(a[i], dtype), widen(b[i], dtype)));
   define(op.result(), std::move(result));
 }
 
@@ -196,7 +197,8 @@ void Lowering::lower_view(const Op& op) {
   Registers result;
   for (uint32_t reg = 0; reg < register_count(to); ++reg) {
     const int source = map.find(RegisterMap::parts_of(to, own_dims, reg));
-    if (source < 0) return fail(op, "the operand holds no register for register " + std::to_string(reg) + " of the result");
+    if (source < 0)
+      return fail(op, "the operand holds no register for register " + std::to_string(reg) + " of the result");
     result.push_back(registers(operand)[static_cast<size_t>(source)]);
   }
   define(op.result(), std::move(result));

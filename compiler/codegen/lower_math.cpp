@@ -10,7 +10,8 @@ namespace kaon::compiler::codegen {
 llvm::Value* Lowering::emit_unary(UnaryFn fn, DType dtype, llvm::Value* a) {
   const bool is_pattern = dtype_is_float(dtype) && a->getType()->isIntegerTy();
   llvm::Value* sign = nullptr;
-  if (is_pattern) sign = llvm::ConstantInt::get(a->getType(), llvm::APInt::getSignMask(a->getType()->getIntegerBitWidth()));
+  if (is_pattern)
+    sign = llvm::ConstantInt::get(a->getType(), llvm::APInt::getSignMask(a->getType()->getIntegerBitWidth()));
   if (fn == UnaryFn::kNot) return b_.CreateNot(a);
   if (fn == UnaryFn::kNeg) {
     if (is_pattern) return b_.CreateXor(a, sign);
@@ -59,7 +60,8 @@ llvm::Value* Lowering::emit_float_unary(UnaryFn fn, llvm::Value* a) {
   }
 }
 
-/// |a|^b = 2^(b * log2 |a|), with the logarithm carried in f64 for f32, so that the product's error stays below one ulp.
+/// |a|^b = 2^(b * log2 |a|), with the logarithm carried in f64 for f32, so that the product's error stays below one
+/// ulp.
 llvm::Value* Lowering::emit_pow(llvm::Value* a, llvm::Value* b) {
   const bool is_f32 = a->getType()->isFloatTy();
   Math wide(b_, b_.getDoubleTy());

@@ -1,4 +1,5 @@
-// Loads and stores: 16 bytes an instruction under a predicate, without a branch; vectors cut by an edge are mended apart.
+// Loads and stores: 16 bytes an instruction under a predicate, without a branch; vectors cut by an edge are mended
+// apart.
 #include <algorithm>
 
 #include <llvm/IR/Constants.h>
@@ -43,7 +44,8 @@ std::vector<std::vector<uint32_t>> vector_groups(const Access& access) {
     uint64_t& along = parts[static_cast<size_t>(access.vector_dim)];
     if (along % static_cast<uint64_t>(access.vector) != 0) continue;
     std::vector<uint32_t> group;
-    for (int i = 0; i < access.vector; ++i, ++along) group.push_back(static_cast<uint32_t>(std::max(0, map.find(parts))));
+    for (int i = 0; i < access.vector; ++i, ++along)
+      group.push_back(static_cast<uint32_t>(std::max(0, map.find(parts))));
     groups.push_back(std::move(group));
   }
   return groups;
@@ -80,8 +82,8 @@ std::vector<VectorGuard> Lowering::vector_guards(Access& access, const std::vect
 }
 
 /// The words of one vector (or the one element) at `address`.
-Words Lowering::load_words(const Access& access, llvm::Value* address, llvm::Value* mask,
-                                                        unsigned bytes, llvm::Constant* fill) {
+Words Lowering::load_words(const Access& access, llvm::Value* address, llvm::Value* mask, unsigned bytes,
+                           llvm::Constant* fill) {
   const size_t row = log2_of(bytes);
   const unsigned parts = bytes > 4 ? bytes / 4 : 1;
   llvm::Value* loaded = nullptr;
@@ -218,7 +220,8 @@ void Lowering::store_cut_vectors(Access& access, const std::vector<std::vector<u
     const Registers elements = from_words(chosen, access.dtype, static_cast<size_t>(access.vector));
     for (int i = 0; i < access.vector; ++i) {
       const auto [address, mask] = cut_element(access, block, i);
-      store_words(access, address, mask, memory_words({elements[static_cast<size_t>(i)]}, access.dtype), access.element_bytes());
+      store_words(access, address, mask, memory_words({elements[static_cast<size_t>(i)]}, access.dtype),
+                  access.element_bytes());
     }
     b_.CreateBr(block.done);
     b_.SetInsertPoint(block.done);

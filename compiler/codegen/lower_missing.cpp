@@ -35,13 +35,32 @@ void Lowering::plan_fills() {
     if (op.kind != OpKind::kReduceThread || !parse_fn(op.str_attr("fn"), &fn) || !float_identity(fn, &wanted)) return;
     ValueId value = op.operands[0];
     const Op* source = definitions_[static_cast<size_t>(value)];
-    while (source != nullptr && source->kind == OpKind::kCast && has_infinity(kernel_.type(value).dtype)) {
+    while (source != nullptr && (source->kind == OpKind::kCast || source->kind == OpKind::kReuse) &&
+           has_infinity(kernel_.type(value).dtype)) {
       value = source->operands[0];
       source = definitions_[static_cast<size_t>(value)];
     }
     if (source == nullptr || source->kind != OpKind::kLoad || !has_infinity(kernel_.type(value).dtype)) return;
     fills_.try_emplace(value, wanted);
   });
+}
+
+/// True when two values are one, or a value and what computes it anew from reused registers.
+bool Lowering::are_same(ValueId a, ValueId b) const {
+  for (ValueId* value : {&a, &b}) {
+    const Op* op = definitions_[static_cast<size_t>(*value)];
+    if (op != nullptr && op->kind == OpKind::kReuse) *value = op->operands[0];
+  }
+  if (a == b) return true;
+  const Op* left = definitions_[static_cast<size_t>(a)];
+  const Op* right = definitions_[static_cast<size_t>(b)];
+  if (left == nullptr || right == nullptr || left->kind != right->kind || left->kind == OpKind::kLoad) return false;
+  if (!op_info(left->kind).pure || left->operands.empty() || left->operands.size() != right->operands.size()) return false;
+  if (left->attrs != right->attrs || kernel_.type(a) != kernel_.type(b)) return false;
+  for (size_t i = 0; i < left->operands.size(); ++i) {
+    if (!are_same(left->operands[i], right->operands[i])) return false;
+  }
+  return true;
 }
 
 /// The step of a maximum over `value` that `bound` comes from by spreading and folding on; null when it does not.
@@ -56,7 +75,7 @@ const Op* Lowering::maximum_over(ValueId bound, ValueId value) const {
       case OpKind::kReduceThread:
       case OpKind::kReduceLanes:
         if (op->str_attr("fn") != "max") return nullptr;
-        if (op->operands[0] == value) return op;
+        if (are_same(op->operands[0], value)) return op;
         bound = op->operands[0];
         break;
       case OpKind::kSharedLoad: {
@@ -91,7 +110,7 @@ void Lowering::propagate_missing(const Op& op) {
   const Missing before = known->second;
   const bool is_lowest = before.value < 0;
   const std::string fn = op.str_attr("fn");
-  if (op.kind == OpKind::kCast) missing_[op.result()] = before;
+  if (op.kind == OpKind::kCast || op.kind == OpKind::kReuse) missing_[op.result()] = before;
   if (op.kind == OpKind::kUnary && is_lowest && (fn == "exp" || fn == "exp2")) {
     missing_[op.result()] = {0.0, before.unless_nan_over};
   }

@@ -72,7 +72,8 @@ void Lowering::lower_reduce_thread(const Op& op) {
   }
   const Registers values = without_missing(op, fn);
   std::map<std::vector<uint64_t>, Registers> groups;
-  for (uint32_t reg = 0; reg < values.size(); ++reg) groups[RegisterMap::parts_of(from, dims, reg)].push_back(values[reg]);
+  for (uint32_t reg = 0; reg < values.size(); ++reg)
+    groups[RegisterMap::parts_of(from, dims, reg)].push_back(values[reg]);
   Registers result;
   for (uint32_t reg = 0; reg < register_count(to); ++reg) {
     const Registers& group = groups[RegisterMap::parts_of(to, dims, reg)];
@@ -85,7 +86,8 @@ void Lowering::lower_reduce_thread(const Op& op) {
       chain = combine(fn, dtype, chain, group[i]);
     }
     for (size_t step = 1; step < chains.size(); step *= 2) {
-      for (size_t i = 0; i + step < chains.size(); i += 2 * step) chains[i] = combine(fn, dtype, chains[i], chains[i + step]);
+      for (size_t i = 0; i + step < chains.size(); i += 2 * step)
+        chains[i] = combine(fn, dtype, chains[i], chains[i + step]);
     }
     result.push_back(holds_identity(op, fn) ? identity_if_empty(op, chains[0], identity(fn, dtype)) : chains[0]);
   }

@@ -62,4 +62,23 @@ Registers Lowering::from_words(llvm::ArrayRef<llvm::Value*> words, DType dtype, 
   return elements;
 }
 
+/// Packed words combined with a zero that only the guard knows to be one: an operand from the constant bank, no
+/// register. What is computed from here on cannot be merged with the same computation elsewhere, by LLVM or by ptxas.
+void Lowering::lower_reuse(const Op& op) {
+  const ValueId operand = op.operands[0];
+  const DType dtype = kernel_.type(operand).dtype;
+  const auto round = static_cast<uint64_t>(op.int_attr("round"));
+  llvm::Value* high = b_.CreateLShr(slot(static_cast<int>(op.int_attr("slot"))), 32 + round / 3);
+  llvm::Value* zero = b_.CreateTrunc(high, b_.getInt32Ty());
+  Words words = to_words(registers(operand), dtype);
+  for (llvm::Value*& word : words) {
+    switch (round % 3) {
+      case 0: word = b_.CreateXor(word, zero); break;
+      case 1: word = b_.CreateOr(word, zero); break;
+      default: word = b_.CreateAdd(word, zero); break;
+    }
+  }
+  define(op.result(), from_words(words, dtype, registers(operand).size()));
+}
+
 }  // namespace kaon::compiler::codegen

@@ -15,8 +15,8 @@ class Math {
   using Exp = std::function<llvm::Value*(llvm::Value*)>;
 
   llvm::Constant* number(double value);
-  llvm::Value* exp(llvm::Value* x);    // double only: f32 has the machine's exp2
-  llvm::Value* exp2(llvm::Value* x);   // double only
+  llvm::Value* exp(llvm::Value* x);   // double only: f32 has the machine's exp2
+  llvm::Value* exp2(llvm::Value* x);  // double only
   llvm::Value* log(llvm::Value* x, bool is_base_2);
   /// Accurate for |x| below 2^20 quarter turns (f32: in f64 arithmetic); worse by 2^-53 |x| beyond.
   llvm::Value* sin_cos(llvm::Value* x, bool is_cos);

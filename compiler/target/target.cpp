@@ -5,7 +5,7 @@ namespace {
 
 std::vector<Target> make_targets() {
   std::vector<Target> targets;
-#define KAON_TARGET(name, sm, cpu, ptx, arch, shared, threads, cp_async, cluster)                               \
+#define KAON_TARGET(name, sm, cpu, ptx, arch, shared, threads, cp_async, cluster)                                     \
   targets.push_back({name, /*is_host=*/false, sm, cpu, ptx, arch, shared, 65536, 255, 1024, threads, (cp_async) != 0, \
                      (cluster) != 0});
 #include "compiler/target/targets.inc"

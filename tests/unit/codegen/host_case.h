@@ -22,14 +22,14 @@
 namespace kaon::compiler {
 
 struct HostCase {
-  std::string source;                     // .tile text, of which the first kernel is taken, or a logical kernel's text
-  DType dtype = DType::kF32;              // for every generic
-  std::string config;                     // knobs as text, the rest default
+  std::string source;         // .tile text, of which the first kernel is taken, or a logical kernel's text
+  DType dtype = DType::kF32;  // for every generic
+  std::string config;         // knobs as text, the rest default
   std::map<std::string, int64_t> dims;
-  std::vector<int64_t> scalars;           // bits as in slots
-  int64_t row_padding = 0;                // elements between rows of the inputs
-  int64_t misalignment = 0;               // elements before each tensor's first, past a 256-byte boundary
-  double scale = 2;                       // of the normal inputs
+  std::vector<int64_t> scalars;  // bits as in slots
+  int64_t row_padding = 0;       // elements between rows of the inputs
+  int64_t misalignment = 0;      // elements before each tensor's first, past a 256-byte boundary
+  double scale = 2;              // of the normal inputs
 };
 
 inline Result<Kernel> logical_kernel(const HostCase& c) {
@@ -89,7 +89,8 @@ class ZonedTensor {
     const DType dtype = view_.dtype;
     each([&](uint8_t* element) {
       const double value = normal(random);
-      uint64_t bits = dtype_is_float(dtype) ? encode_float(dtype, value) : static_cast<uint64_t>(std::llround(value * 8));
+      uint64_t bits =
+          dtype_is_float(dtype) ? encode_float(dtype, value) : static_cast<uint64_t>(std::llround(value * 8));
       if (dtype == DType::kBool) bits = value > 0;
       std::memcpy(element, &bits, static_cast<size_t>(dtype_bytes(dtype)));
     });
@@ -151,10 +152,12 @@ inline void expect_right(const Kernel& kernel, const HostCase& c, uint64_t seed 
     views.push_back(tensors[i].view());
     slots[i] = reinterpret_cast<int64_t>(views[i].data);
     for (size_t axis = 0; axis < views[i].strides.size(); ++axis) {
-      slots[static_cast<size_t>(signature.stride_slot(static_cast<int>(i), static_cast<int>(axis)))] = views[i].strides[axis];
+      slots[static_cast<size_t>(signature.stride_slot(static_cast<int>(i), static_cast<int>(axis)))] =
+          views[i].strides[axis];
     }
   }
-  for (size_t i = 0; i < c.scalars.size(); ++i) slots[static_cast<size_t>(signature.scalar_slot(static_cast<int>(i)))] = c.scalars[i];
+  for (size_t i = 0; i < c.scalars.size(); ++i)
+    slots[static_cast<size_t>(signature.scalar_slot(static_cast<int>(i)))] = c.scalars[i];
   for (const Guard& guard : variant->info.guards) {
     ASSERT_TRUE(guard_holds(guard, slots)) << "the case breaks a guard of slot " << signature.slot_names()[guard.slot];
   }
@@ -167,8 +170,8 @@ inline void expect_right(const Kernel& kernel, const HostCase& c, uint64_t seed 
   host::RunOptions options;
   options.seed = seed;
   Status ran = host::shared_machine().run(
-      *function, {static_cast<uint64_t>(plan.programs.evaluate(slots.data())), plan.threads, plan.shared_bytes}, slots.data(),
-      options);
+      *function, {static_cast<uint64_t>(plan.programs.evaluate(slots.data())), plan.threads, plan.shared_bytes},
+      slots.data(), options);
   ASSERT_TRUE(ran) << ran.message();
   Result<OracleResult> expected = interpret(kernel, views, c.scalars, {});
   ASSERT_TRUE(expected) << expected.status().message();

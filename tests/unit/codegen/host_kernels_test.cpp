@@ -21,14 +21,15 @@ kernel softmax(x: T[M, N]) -> (out: T[M, N]) where T in (f16, bf16, f32) {
 const DType kFloats[] = {DType::kF16, DType::kBF16, DType::kF32};
 
 TEST(HostKernels, VectorAddOfEveryNumberType) {
-  for (DType dtype : {DType::kF16, DType::kBF16, DType::kF32, DType::kF64, DType::kI8, DType::kU8, DType::kI16, DType::kI32,
-                      DType::kU32, DType::kI64}) {
+  for (DType dtype : {DType::kF16, DType::kBF16, DType::kF32, DType::kF64, DType::kI8, DType::kU8, DType::kI16,
+                      DType::kI32, DType::kU32, DType::kI64}) {
     expect_right({kVectorAdd, dtype, "div.N=1", {{"N", 3001}}});
   }
 }
 
 TEST(HostKernels, VectorAddCutsItsLastVectorAnywhere) {
-  for (int64_t n : {1, 7, 8, 9, 255, 256, 257, 263, 264}) expect_right({kVectorAdd, DType::kF16, "num_warps=1 block.n=256 div.N=1", {{"N", n}}});
+  for (int64_t n : {1, 7, 8, 9, 255, 256, 257, 263, 264})
+    expect_right({kVectorAdd, DType::kF16, "num_warps=1 block.n=256 div.N=1", {{"N", n}}});
 }
 
 TEST(HostKernels, VectorAddWithNarrowOffsetsAndStreaming) {
@@ -89,7 +90,8 @@ kernel log_sum_exp(x: f32[M, N]) -> (out: f32[M]) {
     out[m] = log(sum(exp(lowered - top), dim=1)) + amax(lowered, dim=1);
   }
 })";
-  for (int64_t n : {4, 60, 100}) expect_right({source, DType::kF32, "num_warps=1 reduce.N=resident(1)", {{"M", 40}, {"N", n}}});
+  for (int64_t n : {4, 60, 100})
+    expect_right({source, DType::kF32, "num_warps=1 reduce.N=resident(1)", {{"M", 40}, {"N", n}}});
   const std::string direct = R"(
 kernel log_sum_exp(x: f16[M, N]) -> (out: f32[M]) {
   for m in tile(M) {

@@ -37,7 +37,9 @@ kernel pairs(x: T[N], y: T[N]) -> (a: T[N], b: T[N], c: T[N], d: T[N], e: T[N], 
 })";
 
 inline constexpr const char* kIntegerPairs = R"(
-kernel pairs(x: T[N], y: T[N]) -> (a: T[N], b: T[N], c: T[N], d: T[N], e: T[N], f: T[N], g: T[N], h: T[N], i: T[N], j: T[N]) where T in (i8, u8, i16, i32, u32, i64) {
+kernel pairs(x: T[N], y: T[N]) -> (a: T[N], b: T[N], c: T[N], d: T[N], e: T[N],
+    f: T[N], g: T[N], h: T[N], i: T[N], j: T[N])
+    where T in (i8, u8, i16, i32, u32, i64) {
   for n in tile(N) {
     let u = x[n]; let v = y[n];
     a[n] = u - v; b[n] = u * v; c[n] = u / v; d[n] = u % v; e[n] = maximum(u, v); f[n] = minimum(u, v);
@@ -46,7 +48,8 @@ kernel pairs(x: T[N], y: T[N]) -> (a: T[N], b: T[N], c: T[N], d: T[N], e: T[N], 
 })";
 
 inline constexpr const char* kFolds = R"(
-kernel folds(x: T[M, N]) -> (a: T[M], b: T[M], c: T[M], d: T[M]) where T in (f16, bf16, f32, f64, i8, u8, i16, i32, u32, i64) {
+kernel folds(x: T[M, N]) -> (a: T[M], b: T[M], c: T[M], d: T[M])
+    where T in (f16, bf16, f32, f64, i8, u8, i16, i32, u32, i64) {
   for m in tile(M) {
     let row = x[m, :];
     a[m] = sum(row, dim=1); b[m] = amax(row, dim=1); c[m] = amin(row, dim=1); d[m] = prod(row, dim=1);

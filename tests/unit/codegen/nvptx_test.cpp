@@ -37,7 +37,8 @@ CompiledVariant compiled(const char* source, DType dtype, const std::string& con
 }
 
 TEST(Ptx, ARowInRegistersIsReadAndWrittenSixteenBytesAtATime) {
-  const std::string ptx = compiled(kSoftmax, DType::kF16, "num_warps=8 reduce.N=resident(7)", "sm_90", EmitUntil::kPtx).ptx;
+  const std::string ptx =
+      compiled(kSoftmax, DType::kF16, "num_warps=8 reduce.N=resident(7)", "sm_90", EmitUntil::kPtx).ptx;
   EXPECT_EQ(count(ptx, "ld.global.nc.v4.b32"), 7u);
   EXPECT_EQ(count(ptx, "ld.global"), 7u);
   EXPECT_EQ(count(ptx, "st.global.v4.b32"), 7u);
@@ -80,7 +81,9 @@ TEST_P(Cubin, SoftmaxFitsItsRegisters) {
   for (const Row& row : {Row{"num_warps=4 reduce.N=resident(4)", 48}, Row{"num_warps=8 reduce.N=resident(7)", 80},
                          Row{"num_warps=8 reduce.N=resident(8)", 96}}) {
     const CompiledVariant variant = compiled(kSoftmax, DType::kF16, row.config, GetParam(), EmitUntil::kImage);
-    EXPECT_EQ(variant.image.substr(0, 4), "\x7f" "ELF");
+    EXPECT_EQ(variant.image.substr(0, 4),
+              "\x7f"
+              "ELF");
     EXPECT_EQ(variant.resources.spill_store_bytes, 0u) << row.config;
     EXPECT_EQ(variant.resources.stack_bytes, 0u) << row.config;
     EXPECT_GT(variant.resources.registers, 0u);
@@ -128,7 +131,8 @@ TEST(Ptxas, BrokenPtxIsABugWithItsText) {
 
 TEST(Ptxas, ItsReportIsRead) {
   Result<Resources> resources = codegen::parse_ptxas_report(
-      "ptxas info    : Function properties for k\n    8 bytes stack frame, 12 bytes spill stores, 16 bytes spill loads\n"
+      "ptxas info    : Function properties for k\n    8 bytes stack frame, 12 bytes spill stores, 16 bytes spill "
+      "loads\n"
       "ptxas info    : Used 40 registers, used 1 barriers, 256 bytes smem, 352 bytes cmem[0]\n");
   ASSERT_TRUE(resources);
   EXPECT_EQ(resources->registers, 40u);

@@ -6,8 +6,8 @@ namespace kaon::compiler {
 namespace {
 
 TEST(Reductions, EveryFunctionOfEveryNumberType) {
-  for (DType dtype : {DType::kF16, DType::kBF16, DType::kF32, DType::kF64, DType::kI8, DType::kU8, DType::kI16, DType::kI32,
-                      DType::kU32, DType::kI64}) {
+  for (DType dtype : {DType::kF16, DType::kBF16, DType::kF32, DType::kF64, DType::kI8, DType::kU8, DType::kI16,
+                      DType::kI32, DType::kU32, DType::kI64}) {
     HostCase c{kFolds, dtype, "num_warps=2 reduce.N=resident(2)", {{"M", 3}, {"N", 80}}};
     c.scale = 0.5;
     expect_right(c);

@@ -205,7 +205,8 @@ CuResult cuLibraryLoadData(CuLibrary* library, const void* code, int*, void**, u
 CuResult cuLibraryUnload(CuLibrary) { return enter("cuLibraryUnload"); }
 CuResult cuLibraryGetKernel(CuKernel* kernel, CuLibrary library, const char* name) {
   ENTER("cuLibraryGetKernel");
-  if (reinterpret_cast<Library*>(library)->image.find(name) == std::string::npos) return kCudaErrorNotFound;
+  const bool is_known = reinterpret_cast<Library*>(library)->image.find(name) != std::string::npos;
+  if (is_recording.load(std::memory_order_relaxed) && !is_known) return kCudaErrorNotFound;
   std::lock_guard<std::mutex> lock(state().mutex);
   state().functions.push_back(new Function{name});
   *kernel = reinterpret_cast<CuKernel>(state().functions.back());

@@ -1,0 +1,14 @@
+/* Makes every kernel of this library known to kaon_kernel_find(). C callers need it once; the typed C++ functions
+   register their own tables. */
+#pragma once
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Idempotent and thread-safe. */
+__attribute__((visibility("default"))) void kaon_register_pretuned(void);
+
+#ifdef __cplusplus
+}
+#endif

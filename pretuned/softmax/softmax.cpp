@@ -1,0 +1,17 @@
+#include "pretuned/softmax/softmax.h"
+
+#include "pretuned/tables.h"
+
+namespace kaon {
+
+const Kernel& softmax_kernel() {
+  static const Kernel kernel("softmax", {&tables::softmax_sm90_list, &tables::softmax_host_list});
+  return kernel;
+}
+
+Status softmax(void* stream, const TensorView& x, const TensorView& out, CallInfo* info) {
+  const TensorView* tensors[] = {&x, &out};
+  return softmax_kernel().call(stream, tensors, 2, nullptr, 0, info);
+}
+
+}  // namespace kaon

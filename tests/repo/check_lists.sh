@@ -1,28 +1,32 @@
 #!/usr/bin/env bash
-# Every source is named in the CMake list of its folder or of one above, and the lists are sorted.
+# Every source is named in some CMakeLists.txt, and the lists are sorted and name each file once.
 set -uo pipefail
 cd "$1"
 bad=0
 
+# The sources that the lists name, as paths from the root; a unit test is named by its program.
+named_sources() {
+  git ls-files '*CMakeLists.txt' | while read -r list; do
+    {
+      grep -oE '[^ ()"]+\.(cpp|c)($|[ )"])' "$list" | tr -d ' )"'
+      sed -nE 's/^ *kaon_(unit|stub)_test\(([a-z0-9_]+).*/\2.cpp/p' "$list"
+    } | sed -E "s#^#$(dirname "$list")/#; s#^.*\\\$\{PROJECT_SOURCE_DIR\}/##"
+  done | xargs realpath -ms --relative-to=. | sort -u
+}
+
 while read -r source; do
-  dir=$(dirname "$source")
-  found=0
-  while :; do
-    if [ -f "$dir/CMakeLists.txt" ]; then
-      relative=${source#"$dir"/}
-      stem=${relative%.*}
-      grep -qE "(^|[ (\"/])(${relative//./\\.}|${stem//./\\.})([ )\"]|\$)" "$dir/CMakeLists.txt" && found=1 && break
-    fi
-    [ "$dir" = . ] && break
-    dir=$(dirname "$dir")
-  done
-  [ $found = 1 ] || { echo "$source: in no CMakeLists.txt"; bad=1; }
-done < <(git ls-files '*.cpp' '*.c' | grep -v '^tests/install/\|/fixtures/')
+  echo "$source: in no CMakeLists.txt"
+  bad=1
+done < <(comm -13 <(named_sources) <(git ls-files '*.cpp' '*.c' | grep -v '^tests/install/\|/fixtures/' | sort))
 
 # A run of lines that each name one .cpp file, indented, is a list.
 while read -r list; do
   awk -v file="$list" '
-    /^ +[A-Za-z0-9_\/.]+\.cpp$/ { name = $1; if (previous != "" && name < previous) { print file ":" NR ": " name " comes after " previous; bad = 1 } previous = name; next }
+    /^ +[A-Za-z0-9_\/.]+\.cpp$/ {
+      if (previous != "" && $1 <= previous) { print file ":" NR ": " $1 " comes after " previous; bad = 1 }
+      previous = $1
+      next
+    }
     { previous = "" }
     END { exit bad }' "$list" || bad=1
 done < <(git ls-files '*CMakeLists.txt')

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <map>
@@ -140,14 +141,33 @@ Result<Assembled> assemble_once(const std::string& path, const std::string& ptx,
   return assembled;
 }
 
-/// Blocks that would be resident if each thread gave up a fifth of its registers at most; 0: no more than already are.
+/// Blocks that would be resident if each thread gave up three eighths of its registers at most; 0: no more than are.
 uint32_t better_residency(uint32_t registers, uint32_t threads, const Target& target) {
   constexpr uint32_t kMaxBlocks = 16;  // beyond, registers are not what keeps loads from being in flight
   const uint32_t resident = target.registers_per_sm / (registers * threads);
   const uint32_t wanted = resident + 1;
   const uint32_t available = target.registers_per_sm / (threads * wanted) / 8 * 8;
   const bool fits = wanted * threads <= target.max_threads_per_sm && wanted <= kMaxBlocks;
-  return resident > 0 && fits && available * 5 >= registers * 4 ? wanted : 0;
+  return resident > 0 && fits && available * 8 >= registers * 5 ? wanted : 0;
+}
+
+const std::string kResidency = ".minnctapersm ";
+
+/// How many blocks the PTX asks to be resident; none when it says nothing of that.
+std::optional<uint32_t> residency_asked(const std::string& ptx) {
+  const size_t at = ptx.find(kResidency);
+  if (at == std::string::npos) return std::nullopt;
+  return static_cast<uint32_t>(std::strtoul(ptx.c_str() + at + kResidency.size(), nullptr, 10));
+}
+
+/// `ptx` with another line in place of that on residency.
+std::string with_limit(std::string ptx, const std::string& line) {
+  const size_t at = ptx.find(kResidency);
+  return ptx.replace(at, ptx.find('\n', at) + 1 - at, line);
+}
+
+bool spills(const Assembled& assembled) {
+  return assembled.resources.spill_store_bytes > 0 || assembled.resources.stack_bytes > 0;
 }
 
 }  // namespace
@@ -159,14 +179,24 @@ Result<Assembled> assemble_ptx(const std::string& ptx, uint32_t threads, const T
     KAON_ASSIGN_OR_RETURN(path, find_ptxas());
   }
   KAON_ASSIGN_OR_RETURN(Assembled first, assemble_once(path, ptx, target, options.child_timeout_s));
-  static const std::string kResidency = ".minnctapersm 1\n";
-  const size_t at = ptx.find(kResidency);
-  const uint32_t wanted = better_residency(first.resources.registers, threads, target);
-  if (at == std::string::npos || wanted == 0 || first.resources.spill_store_bytes > 0) return first;
-  std::string denser = ptx;
-  denser.replace(at, kResidency.size(), ".minnctapersm " + std::to_string(wanted) + "\n");
-  Result<Assembled> second = assemble_once(path, denser, target, options.child_timeout_s);
-  if (second && second->resources.spill_store_bytes == 0 && second->resources.stack_bytes == 0) return second;
+  const std::optional<uint32_t> asked = residency_asked(ptx);
+  if (!asked) return first;
+  uint32_t wanted = *asked;
+  if (wanted == 1 && spills(first)) return first;
+  if (wanted == 1) wanted = better_residency(first.resources.registers, threads, target);
+  if (wanted == 0 || (wanted == *asked && !spills(first))) return first;
+  if (wanted != *asked) {
+    const std::string line = ".minnctapersm " + std::to_string(wanted) + "\n";
+    Result<Assembled> denser = assemble_once(path, with_limit(ptx, line), target, options.child_timeout_s);
+    if (denser && !spills(*denser)) return denser;
+  }
+  // Told the number of registers that is left, ptxas spills a few; told a little more, it may need no more than that.
+  constexpr uint32_t kSlack = 4;
+  const uint32_t available = target.registers_per_sm / (threads * wanted) / 8 * 8;
+  const uint32_t limit = std::min(available + kSlack, target.max_registers_per_thread);
+  const std::string line = ".maxnreg " + std::to_string(limit) + "\n";
+  Result<Assembled> looser = assemble_once(path, with_limit(ptx, line), target, options.child_timeout_s);
+  if (looser && !spills(*looser) && looser->resources.registers <= available) return looser;
   return first;
 }
 

@@ -14,7 +14,7 @@ struct Assembled {
 };
 
 /// PTX of one kernel with blocks of `threads` to a cubin for `target.ptxas_arch`. Where one more block would be
-/// resident with slightly fewer registers, that is tried as well, and taken if nothing spills. kUnsupported when ptxas
+/// resident with somewhat fewer registers, that is tried as well, and taken if nothing spills. kUnsupported when ptxas
 /// is missing or too old for the chip.
 Result<Assembled> assemble_ptx(const std::string& ptx, uint32_t threads, const Target& target,
                                const CompileOptions& options);

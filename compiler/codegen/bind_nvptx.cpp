@@ -122,7 +122,7 @@ class NvptxBinder {
     }
     text += "ld.global" + modifiers.str() + ptx_type(width) + " " + register_list(0, width.parts) + ", [$" +
             std::to_string(width.parts) + "];";
-    const Effect effect = modifiers.starts_with(".nc") ? Effect::kNone : Effect::kRead;
+    const Effect effect = modifiers.contains(".nc") ? Effect::kNone : Effect::kRead;
     Value* loaded = assembly(text, constraints, raw, operands, effect);
     return width.bits == 8 ? b_.CreateTrunc(loaded, b_.getInt8Ty()) : loaded;
   }

@@ -1,6 +1,7 @@
 // Which steps LLVM takes: lower, bind, optimise, emit.
 #include "compiler/codegen/codegen.h"
 
+#include <algorithm>
 #include <mutex>
 
 #include <llvm/ADT/SmallString.h>
@@ -15,7 +16,9 @@
 
 #include "compiler/codegen/device_functions.h"
 #include "compiler/codegen/lower.h"
+#include "compiler/codegen/order.h"
 #include "compiler/compile.h"
+#include "compiler/ir/walk.h"
 
 extern "C" {
 void LLVMInitializeNVPTXTarget();
@@ -51,8 +54,24 @@ Result<std::unique_ptr<llvm::TargetMachine>> make_machine(const Target& target) 
       triple, cpu, target.ptx_feature, options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
+/// Rows that stay packed are meant to let more blocks be resident, which ptxas only does when it is told: as many as the
+/// packed words and some registers to work with leave room for.
+uint32_t wanted_residency(const Kernel& kernel, const Target& target) {
+  constexpr uint32_t kOtherRegisters = 28;
+  uint32_t packed = 0;
+  walk(kernel.body, [&](const Op& op, const ConstOpPlace&) {
+    if (op.kind != OpKind::kReuse || op.int_attr("round") > 0) return;
+    const auto bytes = static_cast<uint32_t>(dtype_bytes(kernel.type(op.result()).dtype));
+    packed += kernel.layout(op.result()).num_registers() * bytes / 4;
+  });
+  const uint32_t threads = static_cast<uint32_t>(kernel.num_warps) * 32;
+  const uint32_t fitting = target.registers_per_sm / (threads * (packed + kOtherRegisters));
+  if (packed == 0) return 1;
+  return std::clamp<uint32_t>(std::min(fitting, target.max_threads_per_sm / threads), 1, 16);
+}
+
 /// Block size and register limit, as ptxas reads them.
-void annotate_kernel(llvm::Module& module, llvm::Function& function, const Kernel& kernel) {
+void annotate_kernel(llvm::Module& module, llvm::Function& function, const Kernel& kernel, const Target& target) {
   llvm::LLVMContext& context = module.getContext();
   llvm::NamedMDNode* annotations = module.getOrInsertNamedMetadata("nvvm.annotations");
   auto annotate = [&](const char* name, uint32_t value) {
@@ -68,7 +87,7 @@ void annotate_kernel(llvm::Module& module, llvm::Function& function, const Kerne
     annotate("maxnreg", static_cast<uint32_t>(limit));
   } else {
     // Without a word on residency ptxas rounds registers up to what the block size leaves: 128 where 96 would do.
-    annotate("minctasm", 1);
+    annotate("minctasm", wanted_residency(kernel, target));
   }
 }
 
@@ -125,7 +144,7 @@ Result<GeneratedCode> generate_code(const Kernel& staged, const Target& target, 
   module.setTargetTriple(machine->getTargetTriple().str());
   module.setDataLayout(machine->createDataLayout());
   KAON_RETURN_IF_ERROR(Lowering(staged, target, module).run(symbol));
-  if (!target.is_host) annotate_kernel(module, *module.getFunction(symbol), staged);
+  if (!target.is_host) annotate_kernel(module, *module.getFunction(symbol), staged, target);
   KAON_RETURN_IF_ERROR(verify(module, "after lowering"));
   if (target.is_host) {
     bind_host(module);
@@ -134,6 +153,7 @@ Result<GeneratedCode> generate_code(const Kernel& staged, const Target& target, 
   }
   KAON_RETURN_IF_ERROR(verify(module, "after binding"));
   optimize(module, *machine);
+  if (!target.is_host) compute_late(*module.getFunction(symbol));
   GeneratedCode code;
   if (options.keep_llvm || options.stop_at_llvm) {
     llvm::raw_string_ostream stream(code.llvm_ir);

@@ -36,10 +36,12 @@ using Words = llvm::SmallVector<llvm::Value*, 4>;
 
 struct Access;  // access.h
 
-/// What guards one vector: `full` when all its lanes exist (null: always), `cut` when only some do (null: never).
+/// What guards one vector: whether some and whether all of its lanes exist (null: always). A vector that cannot be cut
+/// has one value for both.
 struct VectorGuard {
+  llvm::Value* some = nullptr;
   llvm::Value* full = nullptr;
-  llvm::Value* cut = nullptr;
+  bool can_be_cut() const { return some != full; }
 };
 
 /// What the lanes of a value that do not exist hold.
@@ -55,13 +57,10 @@ struct CutSet {
   std::vector<size_t> groups;
 };
 
-/// The code that mends the vector of a set that is cut, and what it knows of that vector.
+/// The branch that only threads with a cut vector take.
 struct CutBlock {
   llvm::BasicBlock* before = nullptr;
   llvm::BasicBlock* done = nullptr;
-  llvm::Value* address = nullptr;   // i64: of its first element
-  llvm::Value* position = nullptr;  // i32: of its first element, an element i exists iff position + i < limit, unsigned
-  llvm::Value* limit = nullptr;
 };
 
 class Lowering {
@@ -150,21 +149,25 @@ class Lowering {
   llvm::Value* access_address(Access& access, uint32_t reg);
   llvm::Value* gathered_index(const Access& access, size_t dim, uint32_t reg);
   Registers access_masks(Access& access, int skip_dim);
-  std::vector<VectorGuard> vector_guards(Access& access, const std::vector<std::vector<uint32_t>>& groups);
   void lower_load(const Op& op);
   void lower_store(const Op& op);
   Words load_words(const Access& access, llvm::Value* address, llvm::Value* mask, unsigned bytes, llvm::Constant* fill);
   void store_words(const Access& access, llvm::Value* address, llvm::Value* mask, llvm::ArrayRef<llvm::Value*> words,
                    unsigned bytes);
-  void load_cut_vectors(Access& access, const std::vector<std::vector<uint32_t>>& groups,
-                        const std::vector<VectorGuard>& guards, std::vector<Words>& words);
-  void store_cut_vectors(Access& access, const std::vector<std::vector<uint32_t>>& groups,
-                         const std::vector<VectorGuard>& guards, const std::vector<Words>& words);
+
+  // -- lower_edges.cpp: vectors that reach beyond what exists
+  llvm::Value* vector_start(const Access& access, uint32_t reg);
+  std::vector<VectorGuard> vector_guards(Access& access, const std::vector<std::vector<uint32_t>>& groups);
   std::vector<CutSet> cut_sets(const Access& access, const std::vector<std::vector<uint32_t>>& groups,
                                const std::vector<VectorGuard>& guards);
-  CutBlock begin_cut(Access& access, const CutSet& set, const std::vector<std::vector<uint32_t>>& groups,
-                     const std::vector<VectorGuard>& guards);
-  std::pair<llvm::Value*, llvm::Value*> cut_element(const Access& access, const CutBlock& block, int i);
+  llvm::Value* is_cut(const VectorGuard& guard);
+  CutBlock begin_cut(const std::vector<VectorGuard>& guards);
+  Registers cut_elements(const Access& access, const CutSet& set, const std::vector<std::vector<uint32_t>>& groups,
+                         const std::vector<VectorGuard>& guards);
+  void mend_cut_vectors(const Access& access, const std::vector<std::vector<uint32_t>>& groups,
+                        const std::vector<VectorGuard>& guards, llvm::Constant* fill, std::vector<Words>& words);
+  void store_cut_vectors(Access& access, const std::vector<std::vector<uint32_t>>& groups,
+                         const std::vector<VectorGuard>& guards, const std::vector<Words>& words);
 
   // -- lower_missing.cpp: what lanes that do not exist hold
   void plan_fills();

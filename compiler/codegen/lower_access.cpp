@@ -15,13 +15,13 @@ bool is_constant(llvm::Value* value, int64_t* out) {
   return constant != nullptr;
 }
 
-/// "evict" attribute to PTX qualifiers. `stream`: read or written once, leave the caches to others.
+/// "evict" attribute to PTX qualifiers. `stream`: leave the first cache to others; `cs`: first to leave every cache.
 std::string access_modifiers(const Op& op, bool may_alias) {
   const std::string evict = op.str_attr("evict");
-  const bool streams = evict == "stream" || evict == "first" || evict == "cs";
-  if (op.kind == OpKind::kStore) return streams ? ".cs" : "";
-  std::string modifiers = may_alias ? "" : ".nc";
-  if (streams) modifiers += ".L1::no_allocate";
+  if (op.kind == OpKind::kStore) return evict == "cs" || evict == "stream" ? ".cs" : "";
+  std::string modifiers = evict == "cs" ? ".cs" : "";
+  if (!may_alias) modifiers += ".nc";
+  if (evict == "stream") modifiers += ".L1::no_allocate";
   return modifiers;
 }
 

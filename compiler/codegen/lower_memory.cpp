@@ -1,5 +1,4 @@
-// Loads and stores: 16 bytes an instruction under a predicate, without a branch; vectors cut by an edge are mended
-// apart.
+// Loads and stores: 16 bytes an instruction under a predicate, without a branch.
 #include <algorithm>
 
 #include <llvm/IR/Constants.h>
@@ -53,34 +52,6 @@ std::vector<std::vector<uint32_t>> vector_groups(const Access& access) {
 
 }  // namespace
 
-std::vector<VectorGuard> Lowering::vector_guards(Access& access, const std::vector<std::vector<uint32_t>>& groups) {
-  std::vector<VectorGuard> guards;
-  const bool can_be_cut = access.is_split && access.vector > 1 &&
-                          !axis_is_whole(access.type.axes[static_cast<size_t>(access.vector_dim)],
-                                         access.layout->capacity(access.vector_dim));
-  const Registers others = access_masks(access, can_be_cut ? access.vector_dim : -1);
-  if (!can_be_cut) {
-    for (const auto& group : groups) guards.push_back({others[group[0]], nullptr});
-    return guards;
-  }
-  const AxisState state = axis_state(access.type.axes[static_cast<size_t>(access.vector_dim)]);
-  llvm::Value* last = b_.getInt32(static_cast<uint32_t>(access.vector - 1));
-  for (const auto& group : groups) {
-    llvm::Value* position = shifted_position(access.type, *access.layout, access.vector_dim, group[0]);
-    if (state.lowest != nullptr) position = b_.CreateSub(position, state.lowest);
-    llvm::Value* end = b_.CreateAdd(position, last);
-    llvm::Value* full = b_.CreateAnd(b_.CreateICmpULT(position, state.limit), b_.CreateICmpULT(end, state.limit));
-    llvm::Value* some = b_.CreateICmpULT(end, b_.CreateAdd(state.limit, last));
-    llvm::Value* cut = b_.CreateAnd(some, b_.CreateNot(full));
-    if (llvm::Value* other = others[group[0]]) {
-      full = b_.CreateAnd(full, other);
-      cut = b_.CreateAnd(cut, other);
-    }
-    guards.push_back({full, cut});
-  }
-  return guards;
-}
-
 /// The words of one vector (or the one element) at `address`.
 Words Lowering::load_words(const Access& access, llvm::Value* address, llvm::Value* mask, unsigned bytes,
                            llvm::Constant* fill) {
@@ -117,115 +88,15 @@ void Lowering::lower_load(const Op& op) {
   // Every load of the tile is issued before any of it is used.
   std::vector<Words> words;
   for (size_t i = 0; i < groups.size(); ++i) {
-    words.push_back(load_words(access, access_address(access, groups[i][0]), guards[i].full, bytes, fill));
+    words.push_back(load_words(access, access_address(access, groups[i][0]), guards[i].some, bytes, fill));
   }
-  if (access.is_split) load_cut_vectors(access, groups, guards, words);
+  if (fills_.count(op.result()) > 0) mend_cut_vectors(access, groups, guards, fill, words);
   Registers result(register_count(*access.layout), nullptr);
   for (size_t i = 0; i < groups.size(); ++i) {
     const Registers elements = from_words(words[i], access.dtype, groups[i].size());
     for (size_t k = 0; k < groups[i].size(); ++k) result[groups[i][k]] = elements[k];
   }
   define(op.result(), std::move(result));
-}
-
-/// Vectors of one row that can be cut, of which at most one is: the first, by the shift of the window, and one of the
-/// others, by the end. One branch that few warps take then mends either, whatever the number of vectors.
-std::vector<CutSet> Lowering::cut_sets(const Access& access, const std::vector<std::vector<uint32_t>>& groups,
-                                       const std::vector<VectorGuard>& guards) {
-  const bool is_shifted = kernel_.axis(access.type.axes[static_cast<size_t>(access.vector_dim)]).origin != kNoValue;
-  std::vector<int> others;
-  for (int dim = 0; dim < access.type.rank(); ++dim) {
-    if (dim != access.vector_dim) others.push_back(dim);
-  }
-  std::map<std::pair<std::vector<uint64_t>, bool>, CutSet> rows;
-  for (size_t i = 0; i < groups.size(); ++i) {
-    if (guards[i].cut == nullptr) continue;
-    const bool is_head = is_shifted && access.layout->register_part(access.vector_dim, groups[i][0]) == 0;
-    rows[{RegisterMap::parts_of(*access.layout, others, groups[i][0]), is_head}].groups.push_back(i);
-  }
-  std::vector<CutSet> sets;
-  for (auto& [key, set] : rows) sets.push_back(std::move(set));
-  return sets;
-}
-
-/// Opens the block that runs when a vector of the set is cut; from there, address and position are that vector's.
-CutBlock Lowering::begin_cut(Access& access, const CutSet& set, const std::vector<std::vector<uint32_t>>& groups,
-                             const std::vector<VectorGuard>& guards) {
-  CutBlock block;
-  llvm::Value* any = nullptr;
-  for (size_t i : set.groups) any = any == nullptr ? guards[i].cut : b_.CreateOr(any, guards[i].cut);
-  llvm::BasicBlock* branch = llvm::BasicBlock::Create(context_, "cut", function_);
-  block.done = llvm::BasicBlock::Create(context_, "cut.done", function_);
-  block.before = b_.GetInsertBlock();
-  b_.CreateCondBr(any, branch, block.done);
-  b_.SetInsertPoint(branch);
-  for (size_t i : set.groups) {
-    llvm::Value* address = access_address(access, groups[i][0]);
-    llvm::Value* position = shifted_position(access.type, *access.layout, access.vector_dim, groups[i][0]);
-    block.address = block.address == nullptr ? address : b_.CreateSelect(guards[i].cut, address, block.address);
-    block.position = block.position == nullptr ? position : b_.CreateSelect(guards[i].cut, position, block.position);
-  }
-  access.rows.clear();  // what was computed here does not reach code behind
-  const AxisState state = axis_state(access.type.axes[static_cast<size_t>(access.vector_dim)]);
-  if (state.lowest != nullptr) block.position = b_.CreateSub(block.position, state.lowest);
-  block.limit = state.limit;
-  return block;
-}
-
-/// Address and mask of element `i` of the vector that is cut.
-std::pair<llvm::Value*, llvm::Value*> Lowering::cut_element(const Access& access, const CutBlock& block, int i) {
-  llvm::Value* address = b_.CreateAdd(block.address, b_.getInt64(static_cast<uint64_t>(i) * access.element_bytes()));
-  llvm::Value* position = b_.CreateAdd(block.position, b_.getInt32(static_cast<uint32_t>(i)));
-  return {address, b_.CreateICmpULT(position, block.limit)};
-}
-
-void Lowering::load_cut_vectors(Access& access, const std::vector<std::vector<uint32_t>>& groups,
-                                const std::vector<VectorGuard>& guards, std::vector<Words>& words) {
-  const unsigned bytes = access.element_bytes();
-  llvm::Constant* fill = fill_bits(access.op->result(), std::min(bytes, 4u));
-  for (const CutSet& set : cut_sets(access, groups, guards)) {
-    const CutBlock block = begin_cut(access, set, groups, guards);
-    Registers elements;
-    for (int i = 0; i < access.vector; ++i) {
-      const auto [address, mask] = cut_element(access, block, i);
-      elements.push_back(from_words(load_words(access, address, mask, bytes, fill), access.dtype, 1)[0]);
-    }
-    const Words packed = memory_words(elements, access.dtype);
-    std::vector<Words> mended = words;
-    for (size_t i : set.groups) {
-      for (size_t w = 0; w < packed.size(); ++w) mended[i][w] = b_.CreateSelect(guards[i].cut, packed[w], words[i][w]);
-    }
-    llvm::BasicBlock* branch = b_.GetInsertBlock();
-    b_.CreateBr(block.done);
-    b_.SetInsertPoint(block.done);
-    for (size_t i : set.groups) {
-      for (size_t w = 0; w < packed.size(); ++w) {
-        llvm::PHINode* merged = b_.CreatePHI(words[i][w]->getType(), 2);
-        merged->addIncoming(words[i][w], block.before);
-        merged->addIncoming(mended[i][w], branch);
-        words[i][w] = merged;
-      }
-    }
-  }
-}
-
-void Lowering::store_cut_vectors(Access& access, const std::vector<std::vector<uint32_t>>& groups,
-                                 const std::vector<VectorGuard>& guards, const std::vector<Words>& words) {
-  for (const CutSet& set : cut_sets(access, groups, guards)) {
-    const CutBlock block = begin_cut(access, set, groups, guards);
-    Words chosen = words[set.groups[0]];
-    for (size_t i : set.groups) {
-      for (size_t w = 0; w < chosen.size(); ++w) chosen[w] = b_.CreateSelect(guards[i].cut, words[i][w], chosen[w]);
-    }
-    const Registers elements = from_words(chosen, access.dtype, static_cast<size_t>(access.vector));
-    for (int i = 0; i < access.vector; ++i) {
-      const auto [address, mask] = cut_element(access, block, i);
-      store_words(access, address, mask, memory_words({elements[static_cast<size_t>(i)]}, access.dtype),
-                  access.element_bytes());
-    }
-    b_.CreateBr(block.done);
-    b_.SetInsertPoint(block.done);
-  }
 }
 
 void Lowering::lower_store(const Op& op) {
@@ -239,15 +110,16 @@ void Lowering::lower_store(const Op& op) {
   std::vector<Words> words;
   for (size_t i = 0; i < groups.size(); ++i) {
     if (owner != nullptr) {
+      const bool can_be_cut = guards[i].can_be_cut();
       guards[i].full = guards[i].full == nullptr ? owner : b_.CreateAnd(guards[i].full, owner);
-      if (guards[i].cut != nullptr) guards[i].cut = b_.CreateAnd(guards[i].cut, owner);
+      guards[i].some = can_be_cut ? b_.CreateAnd(guards[i].some, owner) : guards[i].full;
     }
     llvm::SmallVector<llvm::Value*, 16> elements;
     for (uint32_t reg : groups[i]) elements.push_back(value[reg]);
     words.push_back(memory_words(elements, access.dtype));
     store_words(access, access_address(access, groups[i][0]), guards[i].full, words.back(), bytes);
   }
-  if (access.is_split) store_cut_vectors(access, groups, guards, words);
+  store_cut_vectors(access, groups, guards, words);
 }
 
 }  // namespace kaon::compiler::codegen

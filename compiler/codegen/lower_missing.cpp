@@ -35,8 +35,12 @@ void Lowering::plan_fills() {
     if (op.kind != OpKind::kReduceThread || !parse_fn(op.str_attr("fn"), &fn) || !float_identity(fn, &wanted)) return;
     ValueId value = op.operands[0];
     const Op* source = definitions_[static_cast<size_t>(value)];
-    while (source != nullptr && (source->kind == OpKind::kCast || source->kind == OpKind::kReuse) &&
-           has_infinity(kernel_.type(value).dtype)) {
+    const auto leads_on = [&](const Op& step) {
+      const bool squares = step.kind == OpKind::kBinary && step.str_attr("fn") == "mul" && wanted == 0 &&
+                           step.operands[0] == step.operands[1];
+      return squares || step.kind == OpKind::kCast || step.kind == OpKind::kReuse;
+    };
+    while (source != nullptr && leads_on(*source) && has_infinity(kernel_.type(value).dtype)) {
       value = source->operands[0];
       source = definitions_[static_cast<size_t>(value)];
     }
@@ -48,8 +52,10 @@ void Lowering::plan_fills() {
 /// True when two values are one, or a value and what computes it anew from reused registers.
 bool Lowering::are_same(ValueId a, ValueId b) const {
   for (ValueId* value : {&a, &b}) {
-    const Op* op = definitions_[static_cast<size_t>(*value)];
-    if (op != nullptr && op->kind == OpKind::kReuse) *value = op->operands[0];
+    for (const Op* op = definitions_[static_cast<size_t>(*value)]; op != nullptr && op->kind == OpKind::kReuse;
+         op = definitions_[static_cast<size_t>(*value)]) {
+      *value = op->operands[0];
+    }
   }
   if (a == b) return true;
   const Op* left = definitions_[static_cast<size_t>(a)];
@@ -113,6 +119,12 @@ void Lowering::propagate_missing(const Op& op) {
   if (op.kind == OpKind::kCast || op.kind == OpKind::kReuse) missing_[op.result()] = before;
   if (op.kind == OpKind::kUnary && is_lowest && (fn == "exp" || fn == "exp2")) {
     missing_[op.result()] = {0.0, before.unless_nan_over};
+  }
+  if (op.kind == OpKind::kBinary && fn == "mul" && before.value == 0.0 && before.unless_nan_over.empty()) {
+    const auto other = missing_.find(op.operands[1]);  // squares: 0 * 0
+    if (other != missing_.end() && other->second.value == 0.0 && other->second.unless_nan_over.empty()) {
+      missing_[op.result()] = before;
+    }
   }
   if (op.kind == OpKind::kBinary && is_lowest && fn == "sub" && before.unless_nan_over.empty()) {
     const Op* maximum = maximum_over(op.operands[1], op.operands[0]);

@@ -68,15 +68,12 @@ void Lowering::lower_reuse(const Op& op) {
   const ValueId operand = op.operands[0];
   const DType dtype = kernel_.type(operand).dtype;
   const auto round = static_cast<uint64_t>(op.int_attr("round"));
-  llvm::Value* high = b_.CreateLShr(slot(static_cast<int>(op.int_attr("slot"))), 32 + round / 3);
+  llvm::Value* high = b_.CreateLShr(slot(static_cast<int>(op.int_attr("slot"))), 32);
   llvm::Value* zero = b_.CreateTrunc(high, b_.getInt32Ty());
   Words words = to_words(registers(operand), dtype);
   for (llvm::Value*& word : words) {
-    switch (round % 3) {
-      case 0: word = b_.CreateXor(word, zero); break;
-      case 1: word = b_.CreateOr(word, zero); break;
-      default: word = b_.CreateAdd(word, zero); break;
-    }
+    // Two kinds by turns: a round undoes the one before in no way that a compiler may see.
+    word = round % 2 == 0 ? b_.CreateXor(word, zero) : b_.CreateAdd(word, zero);
   }
   define(op.result(), from_words(words, dtype, registers(operand).size()));
 }

@@ -98,6 +98,8 @@ void ConfigSpace::drop_neutral(Config* config) const {
   for (const Axis& axis : logical_.axes) {
     const bool shifted = config->get("shift." + axis.name, "0") == "1";
     if (scalar || !shifted) config->erase("shift." + axis.name);
+    const bool resident = config->get("reduce." + axis.name, "").rfind("resident", 0) == 0;
+    if (!resident || config->get("keep." + axis.name, "values") == "values") config->erase("keep." + axis.name);
     const int dim = dim_of_axis(logical_, axis);
     if (shifted && dim >= 0) config->erase("div." + logical_.signature.dims[static_cast<size_t>(dim)]);
     const std::string lanes = config->get("lanes." + axis.name, "auto");
@@ -109,6 +111,7 @@ void ConfigSpace::drop_neutral(Config* config) const {
   }
   for (const Knob& knob : knobs_) {
     if (scalar && starts_with(knob.name, "div.")) config->erase(knob.name);
+    if (is_output_hint(knob.name) && config->get(knob.name, "") == "stream") config->set(knob.name, std::string("cs"));
     if (starts_with(knob.name, "evict.") && config->get(knob.name, "default") == "default") config->erase(knob.name);
     if (knob.name == "grid.depth" && config->get(knob.name, "") == knob.default_value) config->erase(knob.name);
   }
@@ -124,6 +127,21 @@ std::string ConfigSpace::why_illegal(const Config& given) const {
   return why.empty() ? why_illegal_choice(config) : why;
 }
 
+/// evict.<tensor> of an output, where `stream` is another word for `cs`.
+bool ConfigSpace::is_output_hint(const std::string& knob) const {
+  const auto& tensors = logical_.signature.tensors;
+  return std::any_of(tensors.begin(), tensors.end(),
+                     [&](const TensorParam& tensor) { return tensor.is_output && knob == "evict." + tensor.name; });
+}
+
+/// Whether some row of the set stays packed across reductions.
+bool ConfigSpace::keeps_input(const Config& config, const AxisSet& set) const {
+  return set.narrowest_bytes > 0 && std::any_of(set.axes.begin(), set.axes.end(), [&](AxisId id) {
+           const std::string& name = logical_.axis(id).name;
+           return config.get("keep." + name, "values") == "input" && starts_with(config.get("reduce." + name, ""), "resident");
+         });
+}
+
 /// Threads, tiles and registers.
 std::string ConfigSpace::why_illegal_tile(const Config& config) const {
   const Result<TilePlan> plan = plan_tiles(logical_, sets_, config);
@@ -137,7 +155,9 @@ std::string ConfigSpace::why_illegal_tile(const Config& config) const {
   for (size_t i = 0; i < sets_.size(); ++i) {
     const TileShares& shares = plan->shares[i];
     replicas = std::min(replicas, shares.replicas);
-    const uint64_t registers = shares.registers * std::max<uint32_t>(4, sets_[i].widest_bytes) / 4 + kOtherRegisters;
+    const uint32_t bytes = keeps_input(config, sets_[i]) ? std::min<uint32_t>(4, sets_[i].narrowest_bytes)
+                                                         : std::max<uint32_t>(4, sets_[i].widest_bytes);
+    const uint64_t registers = shares.registers * bytes / 4 + kOtherRegisters;
     const uint64_t most = std::min<uint64_t>(target_.max_registers_per_thread, target_.registers_per_sm / threads);
     if (registers > most) {
       return std::to_string(shares.registers) + " elements of a tile in one thread need about " +
@@ -172,6 +192,31 @@ std::string ConfigSpace::why_illegal_row(const Config& config, const Axis& axis,
   return {};
 }
 
+/// The windows of several rows in one thread differ, so a value along them must be along the rows as well.
+std::string ConfigSpace::why_illegal_shift(const Config& config, const std::string& axis_name) const {
+  const Result<TilePlan> plan = plan_tiles(logical_, sets_, config);
+  if (!plan) return plan.status().message();
+  std::string why;
+  for (size_t i = 0; i < sets_.size(); ++i) {
+    const AxisId inner = sets_[i].inner;
+    if (logical_.axis(inner).name != axis_name) continue;
+    for (const AxisShare& share : plan->shares[i].shares) {
+      if (share.axis == inner || share.registers == 1) continue;
+      walk(logical_.body, [&](const Op& op, const ConstOpPlace&) {
+        for (const ValueId result : op.results) {
+          const auto& axes = logical_.type(result).axes;
+          const auto has = [&](AxisId axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); };
+          if (has(inner) && !has(share.axis)) {
+            why = std::to_string(share.registers) + " rows of " + logical_.axis(share.axis).name +
+                  " in one thread start in different places, but some value along " + axis_name + " has one place only";
+          }
+        }
+      });
+    }
+  }
+  return why;
+}
+
 /// Everything that only changes how elements are accessed.
 std::string ConfigSpace::why_illegal_choice(const Config& config) const {
   const int64_t vec = config.get_int("vec", 1);
@@ -185,8 +230,14 @@ std::string ConfigSpace::why_illegal_choice(const Config& config) const {
     } else if (starts_with(knob.name, "shift.")) {
       if (value != "0" && value != "1") return shown + ": expected 0 or 1";
       if (value == "1" && vec == 1) return shown + ": with vec=1 every address is aligned";
+      if (value == "1") {
+        std::string why = why_illegal_shift(config, knob.name.substr(6));
+        if (!why.empty()) return shown + ": " + why;
+      }
+    } else if (starts_with(knob.name, "keep.")) {
+      if (value != "values" && value != "input") return shown + ": expected values or input";
     } else if (starts_with(knob.name, "evict.")) {
-      if (value != "default" && value != "stream") return shown + ": expected default or stream";
+      if (value != "default" && value != "stream" && value != "cs") return shown + ": expected default, stream or cs";
     } else if (knob.name == "index") {
       if (value != "32" && value != "64") return shown + ": expected 32 or 64";
     } else if (knob.name == "grid.depth") {
@@ -210,14 +261,51 @@ uint64_t ConfigSpace::size() const {
   return product;
 }
 
+/// Tensors with a cache hint: one at a time is searched.
+size_t ConfigSpace::num_hints(const Config& config) const {
+  const auto& values = config.values();
+  return static_cast<size_t>(
+      std::count_if(values.begin(), values.end(), [](const auto& knob) { return starts_with(knob.first, "evict."); }));
+}
+
+/// Leaves legal tiles out that cannot pay: packed inputs where the values take few registers anyway, many rows in a
+/// block unless they are short and resident, and lanes by number but for threads that hold several of those.
+bool ConfigSpace::is_worth_searching(const Config& config) const {
+  constexpr uint64_t kFewRegisters = 64;
+  constexpr uint64_t kShortRow = 1024;
+  constexpr uint64_t kManyRows = 8;
+  const Result<TilePlan> plan = plan_tiles(logical_, sets_, config);
+  if (!plan) return false;
+  for (size_t i = 0; i < sets_.size(); ++i) {
+    const TileShares& shares = plan->shares[i];
+    const Axis& inner = logical_.axis(sets_[i].inner);
+    if (keeps_input(config, sets_[i]) && shares.registers < kFewRegisters) return false;
+    if (!is_row_axis(inner)) continue;
+    uint64_t rows = 1, rows_of_thread = 1, length = 1;
+    for (const AxisShare& share : shares.shares) {
+      (share.axis == sets_[i].inner ? length : rows) *= share.threads * share.registers;
+      if (share.axis != sets_[i].inner) rows_of_thread *= share.registers;
+    }
+    const bool is_short = starts_with(config.get("reduce." + inner.name, ""), "resident") && length <= kShortRow &&
+                          shares.registers <= kFewRegisters;
+    if (rows > kManyRows && !is_short) return false;
+    const bool has_lanes = config.get("lanes." + inner.name, "auto") != "auto";
+    if (has_lanes && (!is_short || rows_of_thread == 1 || shares.replicas > 1)) return false;
+  }
+  return true;
+}
+
 /// Appends every legal way to turn knobs `knob` and later. Tiles that are illegal are not varied further.
 void ConfigSpace::extend(size_t knob, Config* partial, size_t limit, std::set<Config>* seen,
                          std::vector<Config>* out) const {
   if (out->size() >= limit) return;
-  if (knob == num_shape_knobs_ && !why_illegal_tile(completed(*partial)).empty()) return;
+  if (knob == num_shape_knobs_) {
+    const Config tile = completed(*partial);
+    if (!why_illegal_tile(tile).empty() || !is_worth_searching(tile)) return;
+  }
   if (knob == knobs_.size()) {
     const Config config = normalize(*partial);
-    if (!why_illegal_choice(completed(config)).empty()) return;
+    if (!why_illegal_choice(completed(config)).empty() || num_hints(config) > 1) return;
     if (seen->insert(config).second) out->push_back(config);
     return;
   }

@@ -41,6 +41,11 @@ class ConfigSpace {
  private:
   std::string why_illegal_choice(const Config& config) const;
   std::string why_illegal_row(const Config& config, const Axis& axis, int64_t capacity) const;
+  std::string why_illegal_shift(const Config& config, const std::string& axis_name) const;
+  size_t num_hints(const Config& config) const;
+  bool is_output_hint(const std::string& knob) const;
+  bool is_worth_searching(const Config& config) const;
+  bool keeps_input(const Config& config, const AxisSet& set) const;
   std::string why_illegal_tile(const Config& config) const;
   Config completed(const Config& config) const;
   void drop_neutral(Config* config) const;

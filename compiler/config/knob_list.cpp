@@ -29,10 +29,11 @@ bool is_inner(const std::vector<AxisSet>& sets, AxisId axis) {
   return std::any_of(sets.begin(), sets.end(), [&](const AxisSet& set) { return set.inner == axis; });
 }
 
-Knob block_knob(const Axis& axis, bool inner, int64_t vec) {
+Knob block_knob(const Axis& axis, bool inner, bool is_only_outer, int64_t vec) {
   Knob knob{"block." + axis.name, {}, "1", "coordinates of " + axis.name + " in one tile"};
   if (!inner) {
     knob.choices = texts({1, 2, 4, 8});
+    if (is_only_outer) knob.choices.insert(knob.choices.end(), {"16", "32"});  // short rows: several in one warp
     return knob;
   }
   for (int64_t block = 32 * vec; block <= kMaxInnerTile; block *= 2) knob.choices.push_back(std::to_string(block));
@@ -71,25 +72,60 @@ std::map<int64_t, bool> accessed_tensors(const Kernel& kernel, const std::vector
   return tensors;
 }
 
+/// Rows of short elements that are reduced: packed, they take half the registers of their values or less.
+bool can_keep_input(const Kernel& kernel, AxisId id) {
+  const Axis& axis = kernel.axis(id);
+  if (!is_row_axis(axis) || axis.extent_value != kNoValue || kernel.signature.dims.empty()) return false;
+  const auto is_along = [&](ValueId value) {
+    const auto& axes = kernel.type(value).axes;
+    return std::find(axes.begin(), axes.end(), id) != axes.end();
+  };
+  bool loads = false;
+  bool reduces = false;
+  walk(kernel.body, [&](const Op& op, const ConstOpPlace&) {
+    if (op.kind == OpKind::kLoad && is_along(op.result())) loads |= dtype_bytes(kernel.type(op.result()).dtype) < 4;
+    if (op.kind == OpKind::kReduce && is_along(op.operands[0])) reduces |= !is_along(op.result());
+  });
+  return loads && reduces;
+}
+
 void add_shape_knobs(const Kernel& kernel, const std::vector<AxisSet>& sets, std::vector<Knob>* knobs) {
   const int64_t vec = widest_vector(sets);
   std::set<AxisId> used;
   for (const AxisSet& set : sets) used.insert(set.axes.begin(), set.axes.end());
+  const auto has_block = [&](AxisId id) {
+    return kernel.axis(id).kind == AxisKind::kTile && kernel.axis(id).fixed_block == 0;
+  };
+  const auto num_outer =
+      std::count_if(used.begin(), used.end(), [&](AxisId id) { return has_block(id) && !is_inner(sets, id); });
   for (const AxisId id : used) {
-    const Axis& axis = kernel.axis(id);
-    if (axis.kind == AxisKind::kTile && axis.fixed_block == 0)
-      knobs->push_back(block_knob(axis, is_inner(sets, id), vec));
+    if (has_block(id)) knobs->push_back(block_knob(kernel.axis(id), is_inner(sets, id), num_outer == 1, vec));
   }
-  knobs->push_back(
-      {"num_warps", texts({1, 2, 4, 8, 16, 32}), std::to_string(kDefaultWarps), "warps of 32 threads in a block"});
+  const bool has_inner_row =
+      std::any_of(used.begin(), used.end(), [&](AxisId id) { return is_row_axis(kernel.axis(id)) && is_inner(sets, id); });
+  // Rows of 7 x 2^k, as 7168 or 12544, waste an eighth of every power of two.
+  knobs->push_back({"num_warps", has_inner_row ? texts({1, 2, 4, 7, 8, 16, 32}) : texts({1, 2, 4, 8, 16, 32}),
+                    std::to_string(kDefaultWarps), "warps of 32 threads in a block"});
   knobs->push_back({"vec", {std::to_string(vec)}, std::to_string(vec), "contiguous elements of one thread"});
   for (const AxisId id : used) {
     if (is_row_axis(kernel.axis(id))) knobs->push_back(row_axis_knob(kernel.axis(id), is_inner(sets, id)));
   }
   for (const AxisId id : used) {
+    if (!can_keep_input(kernel, id)) continue;
+    const std::string& name = kernel.axis(id).name;
+    knobs->push_back({"keep." + name,
+                      {"values", "input"},
+                      "values",
+                      "what of a resident row of " + name + " stays in registers across reductions: the values computed, "
+                      "or its packed input, from which they are computed anew"});
+  }
+  for (const AxisId id : used) {
     if (!is_inner(sets, id)) continue;
     const std::string& name = kernel.axis(id).name;
-    knobs->push_back({"lanes." + name, {"auto"}, "auto", "threads along " + name});
+    Knob knob{"lanes." + name, {"auto"}, "auto", "threads along " + name};
+    // Fewer than a row each would leave: a thread then holds pieces of several rows.
+    if (is_row_axis(kernel.axis(id)) && num_outer > 0) knob.choices.insert(knob.choices.end(), {"8", "16", "32"});
+    knobs->push_back(std::move(knob));
   }
 }
 
@@ -115,9 +151,12 @@ void add_access_knobs(const Kernel& kernel, const std::vector<AxisSet>& sets, st
   // Row addresses are computed once a tile, so 32 bits rarely pay for their guard: legal, but not searched.
   knobs->push_back({"index", {"64"}, "64", "bits of offsets within a tensor, 32 or 64"});
   for (const auto& [tensor, is_large] : accessed_tensors(kernel, sets)) {
-    const std::string& name = kernel.signature.tensors[static_cast<size_t>(tensor)].name;
-    Knob knob{"evict." + name, {"default"}, "default", "how long caches should keep " + name + ": default or stream"};
-    if (is_large) knob.choices.push_back("stream");
+    const TensorParam& param = kernel.signature.tensors[static_cast<size_t>(tensor)];
+    Knob knob{"evict." + param.name, {"default"}, "default", {}};
+    knob.help = "how long caches should keep " + param.name +
+                (param.is_output ? ": default, or cs (evict first)"
+                                 : ": default, stream (not in L1) or cs (evict first; not searched)");
+    if (is_large) knob.choices.push_back(param.is_output ? "cs" : "stream");
     knobs->push_back(std::move(knob));
   }
   const int64_t depth = static_cast<int64_t>(find_grid_nest(kernel).axes.size());

@@ -7,6 +7,7 @@
 #include "compiler/passes/check_resources.h"
 #include "compiler/passes/choose_layouts.h"
 #include "compiler/passes/insert_conversions.h"
+#include "compiler/passes/keep_inputs.h"
 #include "compiler/passes/map_grid.h"
 #include "compiler/passes/place_barriers.h"
 #include "compiler/passes/plan_access.h"
@@ -23,6 +24,7 @@ const std::vector<Pass>& all_passes() {
       {"choose_layouts", Stage::kLogical, Stage::kLaidOut, choose_layouts},
       {"insert_conversions", Stage::kLaidOut, Stage::kLaidOut, insert_conversions},
       {"roll_reductions", Stage::kLaidOut, Stage::kLaidOut, roll_reductions},
+      {"keep_inputs", Stage::kLaidOut, Stage::kLaidOut, keep_inputs},
       {"plan_access", Stage::kLaidOut, Stage::kLaidOut, plan_access},
       {"stage_reductions", Stage::kLaidOut, Stage::kStaged, stage_reductions},
       {"place_barriers", Stage::kStaged, Stage::kStaged, place_barriers},

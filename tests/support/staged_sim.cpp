@@ -134,6 +134,7 @@ void StagedMachine::run_op(const Op& op) {
     case OpKind::kBinary:
     case OpKind::kCompare:
     case OpKind::kSelect:
+    case OpKind::kReuse:
     case OpKind::kCast: return run_elementwise(op);
     case OpKind::kExpandDims:
     case OpKind::kSqueeze:

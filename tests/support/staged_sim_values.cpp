@@ -109,6 +109,7 @@ void StagedMachine::run_axis_info(const Op& op) {
 
 double StagedMachine::compute(const Op& op, const std::vector<double>& v) {
   if (op.kind == OpKind::kSelect) return v[0] != 0 ? v[1] : v[2];
+  if (op.kind == OpKind::kReuse) return v[0];
   if (op.kind == OpKind::kCast) {
     const DType to = kernel_.type(op.result()).dtype;
     if (to == DType::kBool) return v[0] != 0 ? 1 : 0;

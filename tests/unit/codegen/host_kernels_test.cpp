@@ -57,6 +57,47 @@ TEST(HostKernels, ResidentSoftmaxOverShiftedRows) {
   }
 }
 
+TEST(HostKernels, RowsThatStayPackedGiveTheSame) {
+  for (DType dtype : {DType::kF16, DType::kBF16}) {
+    for (int64_t n : {8, 1000, 1024})
+      expect_right({kSoftmax, dtype, "num_warps=2 reduce.N=resident(4) keep.N=input", {{"M", 3}, {"N", n}}});
+    for (int64_t n : {1, 127, 1000})
+      expect_right({kSoftmax, dtype, "num_warps=2 reduce.N=resident(4) keep.N=input shift.N=1", {{"M", 3}, {"N", n}}});
+    expect_right(
+        {kSoftmax, dtype, "num_warps=1 block.m=4 lanes.N=8 reduce.N=resident(2) keep.N=input", {{"M", 9}, {"N", 64}}});
+  }
+}
+
+TEST(HostKernels, NormalisedRowsThatStayPacked) {
+  const std::string source = R"(
+kernel normalise(x: T[M, N], weight: T[N]) -> (out: T[M, N]) where T in (f16, bf16, f32) {
+  for m in tile(M) {
+    let row = f32(x[m, :]);
+    let off = row - mean(row, dim=1, keepdim=true);
+    let scale = rsqrt(mean(off * off, dim=1, keepdim=true) + 0.001);
+    out[m, :] = T(off * scale * f32(weight[:])[None, :]);
+  }
+})";
+  const std::string squares = R"(
+kernel rms(x: T[M, N]) -> (out: T[M, N]) where T in (f16, bf16, f32) {
+  for m in tile(M) {
+    let row = f32(x[m, :]);
+    out[m, :] = T(row * rsqrt(mean(row * row, dim=1, keepdim=true) + 0.001));
+  }
+})";
+  for (const std::string& text : {source, squares}) {
+    for (const char* keep : {"keep.N=values", "keep.N=input"}) {
+      for (DType dtype : {DType::kF16, DType::kBF16}) {
+        const std::string config = std::string("num_warps=2 reduce.N=resident(3) ") + keep;
+        for (int64_t n : {8, 1000}) expect_right({text, dtype, config, {{"M", 3}, {"N", n}}});
+        for (int64_t n : {1, 127, 1001}) expect_right({text, dtype, config + " shift.N=1", {{"M", 3}, {"N", n}}});
+      }
+    }
+    for (int64_t n : {1, 127, 700})
+      expect_right({text, DType::kF32, "num_warps=2 reduce.N=resident(4) shift.N=1", {{"M", 3}, {"N", n}}});
+  }
+}
+
 TEST(HostKernels, ResidentSoftmaxOverShiftedRowsOffAlignment) {
   for (int64_t misalignment : {1, 3, 7}) {
     HostCase c{kSoftmax, DType::kF16, "num_warps=2 reduce.N=resident(3) shift.N=1", {{"M", 3}, {"N", 301}}};

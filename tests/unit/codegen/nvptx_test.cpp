@@ -57,6 +57,31 @@ TEST(Ptx, EvictionHintsReachTheInstructions) {
   EXPECT_EQ(count(ptx, "st.global.cs.v4.b32"), 4u);
 }
 
+TEST(Ptx, HintsOfInputsAndOutputsAreApart) {
+  const std::string ptx = compiled(kSoftmax, DType::kF16, "evict.x=cs", "sm_90", EmitUntil::kPtx).ptx;
+  EXPECT_EQ(count(ptx, "ld.global.cs.nc.v4.b32"), 4u);
+  EXPECT_EQ(count(ptx, "st.global.v4.b32"), 4u);
+}
+
+TEST(Ptx, ARowThatStaysPackedIsComputedAnewBehindEachReduction) {
+  const std::string ptx =
+      compiled(kSoftmax, DType::kF16, "num_warps=16 reduce.N=resident(8) keep.N=input", "sm_90", EmitUntil::kPtx).ptx;
+  EXPECT_EQ(count(ptx, "ld.global.nc.v4.b32"), 8u);
+  EXPECT_EQ(count(ptx, "ex2.approx"), 128u);  // once for the sum, once for the result
+  EXPECT_EQ(count(ptx, "xor.b32"), 32u);      // a word of two halves each
+  EXPECT_EQ(count(ptx, ".minnctapersm 2"), 1u);
+}
+
+TEST(Ptx, AShiftedRowIsReadWholeAndMendedInOneBranch) {
+  const std::string ptx =
+      compiled(kSoftmax, DType::kF16, "num_warps=8 reduce.N=resident(8) shift.N=1", "sm_90", EmitUntil::kPtx).ptx;
+  EXPECT_EQ(count(ptx, "ld.global"), 8u);
+  EXPECT_EQ(count(ptx, "ld.global.nc.v4.b32"), 8u);
+  EXPECT_EQ(count(ptx, "st.global.v4.b32"), 8u);
+  EXPECT_EQ(count(ptx, "st.global.b16"), 16u);  // the first vector, and one of the others
+  EXPECT_LT(count(ptx, "setp"), 70u);           // not one for each of 64 elements and use
+}
+
 TEST(Ptx, AnInputThatAnOutputMayBeIsNotReadThroughTheReadOnlyCache) {
   const char* source = R"(
 kernel twice(x: f32[N]) -> (out: f32[N] alias x) { for n in tile(N) { out[n] = x[n] + x[n]; } })";

@@ -17,12 +17,13 @@ TEST(ConfigSpace, knobs_are_named_after_what_they_turn) {
   const ConfigSpace space(logical, target_of());
   std::string names;
   for (const Knob& knob : space.knobs()) names += knob.name + " ";
-  EXPECT_EQ(names, "block.m num_warps vec reduce.N lanes.N shift.N div.N index evict.x evict.out maxnreg ");
+  EXPECT_EQ(names, "block.m num_warps vec reduce.N keep.N lanes.N shift.N div.N index evict.x evict.out maxnreg ");
   EXPECT_EQ(space.default_config().to_text(), "block.m=1 div.N=8 index=64 num_warps=4 reduce.N=resident(4) vec=8");
   EXPECT_EQ(space.find("vec")->default_value, "8");
   EXPECT_EQ(space.find("block.N"), nullptr);
   const Kernel f32 = logical_kernel(kSoftmax, DType::kF32);
   EXPECT_EQ(ConfigSpace(f32, target_of()).find("vec")->default_value, "4");
+  EXPECT_EQ(ConfigSpace(f32, target_of()).find("keep.N"), nullptr);  // nothing to pack
 }
 
 TEST(ConfigSpace, softmax_has_some_thousand_legal_configs_in_canonical_order) {
@@ -70,7 +71,10 @@ TEST(ConfigSpace, why_illegal_has_words_and_numbers) {
   EXPECT_EQ(why("shift.N=1 vec=1"), "shift.N=1: with vec=1 every address is aligned");
   EXPECT_EQ(why("shift.N=2"), "shift.N=2: expected 0 or 1");
   EXPECT_EQ(why("div.N=4"), "div.N=4 is no multiple of vec=8");
-  EXPECT_EQ(why("evict.x=never"), "evict.x=never: expected default or stream");
+  EXPECT_EQ(why("evict.x=never"), "evict.x=never: expected default, stream or cs");
+  EXPECT_EQ(why("keep.N=both"), "keep.N=both: expected values or input");
+  EXPECT_NE(why("num_warps=16 reduce.N=resident(16)"), "");
+  EXPECT_EQ(why("num_warps=16 reduce.N=resident(16) keep.N=input"), "");
   EXPECT_EQ(why("index=16"), "index=16: expected 32 or 64");
   EXPECT_EQ(why("maxnreg=8"), "maxnreg=8: expected an integer from 24 to 255");
   EXPECT_EQ(why("num_warps=7 reduce.N=resident(7)"), "");
@@ -86,6 +90,8 @@ TEST(ConfigSpace, equal_code_has_equal_text) {
   same("num_warps=4 block.m=4 lanes.N=32", "num_warps=4 block.m=4 lanes.N=auto");
   same("vec=1 div.N=8", "vec=1 div.N=1");
   same("shift.N=1 div.N=8", "shift.N=1 div.N=1");
+  same("evict.out=stream", "evict.out=cs");
+  same("reduce.N=chunk(1024) keep.N=input", "reduce.N=chunk(1024)");
   same("maxnreg=0 evict.x=default shift.N=0", "vec=8");
   EXPECT_NE(space.normalize(config_of("num_warps=1 block.m=4 lanes.N=32")),
             space.normalize(config_of("num_warps=1 block.m=4")));

@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "heuristics/cross_validate.h"
-#include "heuristics/guards.h"
 #include "heuristics/subset.h"
 #include "heuristics/tree_passes.h"
+#include "runtime/base/guards.h"
 
 namespace kaon::heuristics {
 namespace {

@@ -1,9 +1,9 @@
 // The .gen.cpp and its .S.
 #include "heuristics/emit_cpp.h"
 
-#include "heuristics/guards.h"
 #include "heuristics/schema.h"
 #include "heuristics/source_writer.h"
+#include "runtime/base/guards.h"
 
 namespace kaon::heuristics {
 namespace {

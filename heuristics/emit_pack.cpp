@@ -5,9 +5,9 @@
 #include <map>
 #include <tuple>
 
-#include "heuristics/guards.h"
 #include "heuristics/json_writer.h"
 #include "heuristics/tree_passes.h"
+#include "runtime/base/guards.h"
 
 namespace kaon::heuristics {
 namespace {

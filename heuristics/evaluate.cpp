@@ -5,7 +5,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "heuristics/guards.h"
+#include "runtime/base/guards.h"
+
 
 namespace kaon::heuristics {
 namespace {

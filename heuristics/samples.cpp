@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "heuristics/guards.h"
+#include "runtime/base/guards.h"
+
 
 namespace kaon::heuristics {
 namespace {

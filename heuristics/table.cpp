@@ -5,7 +5,7 @@
 #include <set>
 
 #include "heuristics/expr_text.h"
-#include "heuristics/guards.h"
+#include "runtime/base/guards.h"
 
 namespace kaon::heuristics {
 namespace {

@@ -8,7 +8,8 @@
 #include <limits>
 #include <string>
 
-#include "heuristics/guards.h"
+#include "runtime/base/guards.h"
+
 
 namespace kaon::heuristics {
 namespace {

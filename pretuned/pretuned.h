@@ -2,12 +2,14 @@
    register their own tables. */
 #pragma once
 
+#include "runtime/kaon.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* Idempotent and thread-safe. */
-__attribute__((visibility("default"))) void kaon_register_pretuned(void);
+KAON_API void kaon_register_pretuned(void);
 
 #ifdef __cplusplus
 }

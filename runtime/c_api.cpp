@@ -145,9 +145,9 @@ kaon_code kaon_call(const kaon_kernel* kernel, void* stream, const kaon_tensor* 
     Arguments arguments;
     if (Status status = arguments.take(tensors, num_tensors, scalars, num_scalars); !status.is_ok()) return status;
     kaon::CallInfo served;
-    Status status = kaon::Kernel::from_handle(kernel).call(stream, arguments.tensors(), num_tensors,
-                                                           arguments.scalars(), num_scalars,
-                                                           info != nullptr ? &served : nullptr);
+    Status status =
+        kaon::Kernel::from_handle(kernel).call(stream, arguments.tensors(), num_tensors, arguments.scalars(),
+                                               num_scalars, info != nullptr ? &served : nullptr);
     if (info != nullptr && served.variant != nullptr) fill_info(served, info);
     return status;
   });
@@ -160,9 +160,8 @@ kaon_code kaon_query(const kaon_kernel* kernel, const kaon_tensor* const* tensor
     Arguments arguments;
     KAON_RETURN_IF_ERROR(arguments.take(tensors, num_tensors, scalars, num_scalars));
     kaon::CallInfo served;
-    KAON_RETURN_IF_ERROR(
-        kaon::Kernel::from_handle(kernel).query(arguments.tensors(), num_tensors, arguments.scalars(), num_scalars,
-                                                &served));
+    KAON_RETURN_IF_ERROR(kaon::Kernel::from_handle(kernel).query(arguments.tensors(), num_tensors, arguments.scalars(),
+                                                                 num_scalars, &served));
     fill_info(served, info);
     return Status::ok();
   });
@@ -178,6 +177,18 @@ kaon_code kaon_preload(const kaon_kernel* kernel, kaon_device device) {
     kaon::Device wanted = device.type == KAON_CPU ? kaon::Device::cpu() : kaon::Device::cuda(device.id);
     return kaon::Kernel::from_handle(kernel).preload(wanted);
   });
+}
+
+kaon_code kaon_record_start(const char* path) {
+  return guarded([&] { return path == nullptr ? null_argument("path") : kaon::start_recording(path); });
+}
+
+kaon_code kaon_record_flush(void) {
+  return guarded([] { return kaon::flush_recording(); });
+}
+
+kaon_code kaon_record_stop(void) {
+  return guarded([] { return kaon::stop_recording(); });
 }
 
 void kaon_set_log_sink(void (*sink)(void* user, const char* line), void* user) { kaon::set_log_sink(sink, user); }

@@ -10,13 +10,20 @@
 
 #include "runtime/launch/tensor_abi.h"
 
+/* Functions that the shared libraries export; in static ones they are as hidden as the rest. */
+#ifdef KAON_BUILDS_SHARED
+#define KAON_API __attribute__((visibility("default")))
+#else
+#define KAON_API
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* Version of this header's structs and functions; equal to kaon_abi_version() of the library that matches it. */
 #define KAON_ABI_VERSION 1
-int32_t kaon_abi_version(void);
+KAON_API int32_t kaon_abi_version(void);
 
 /* ---- Errors --------------------------------------------------------------------------------------------------- */
 
@@ -41,10 +48,10 @@ typedef enum kaon_code {
 } kaon_code;
 
 /* "invalid_argument"; "unknown" for other numbers. Never null. */
-const char* kaon_code_name(int32_t code);
+KAON_API const char* kaon_code_name(int32_t code);
 
 /* Message of the calling thread's last failed call; empty before the first. Valid until that thread's next failure. */
-const char* kaon_last_error(void);
+KAON_API const char* kaon_last_error(void);
 
 /* ---- Tables and packs ------------------------------------------------------------------------------------------ */
 
@@ -62,23 +69,23 @@ typedef struct kaon_kernel_table {
 
 /* Registers `count` tables, which must live as long as the program. Packs are read when they are first needed.
  * KAON_INVALID_ARGUMENT; KAON_UNSUPPORTED for tables of another ABI version. */
-kaon_code kaon_register_tables(const kaon_kernel_table* tables, size_t count);
+KAON_API kaon_code kaon_register_tables(const kaon_kernel_table* tables, size_t count);
 
 /* Reads a .kpack file and puts it before the linked tables of its kernel and hardware. May be called while kernels run.
  * KAON_NOT_FOUND, KAON_IO, KAON_CORRUPT. */
-kaon_code kaon_load_pack(const char* path);
+KAON_API kaon_code kaon_load_pack(const char* path);
 
 /* Forces variants from now on, or ends it with "" or null. `spec` is what the environment variable KAON_FORCE_VARIANT
  * holds: `index`, `0xfingerprint`, `kernel=index` or `kernel=0xfingerprint`, several separated by commas.
  * KAON_INVALID_ARGUMENT with the malformed item. */
-kaon_code kaon_force_variant(const char* spec);
+KAON_API kaon_code kaon_force_variant(const char* spec);
 
 /* ---- Calls ----------------------------------------------------------------------------------------------------- */
 
 typedef struct kaon_kernel kaon_kernel;
 
 /* Finds a kernel whose tables were registered, whose pack was loaded or lies in $KAON_HEURISTIC_DIR. KAON_NOT_FOUND. */
-kaon_code kaon_kernel_find(const char* name, const kaon_kernel** kernel);
+KAON_API kaon_code kaon_kernel_find(const char* name, const kaon_kernel** kernel);
 
 /* A scalar argument; converted to the declared type of its parameter by the call. */
 typedef struct kaon_scalar {
@@ -99,7 +106,7 @@ typedef enum kaon_match {
 } kaon_match;
 
 /* "tuned", "interpolated", "out_of_range", "older_table", "generic", "forced"; "unknown" for other numbers. */
-const char* kaon_match_name(int32_t match);
+KAON_API const char* kaon_match_name(int32_t match);
 
 /* What served a call. The strings live as long as the program. */
 typedef struct kaon_call_info {
@@ -120,28 +127,42 @@ typedef struct kaon_call_info {
 /* Runs `kernel` on `stream` (a CUstream or cudaStream_t; null is the default stream; ignored for CPU tensors).
  *
  * `tensors` are those of the kernel's signature, inputs then outputs, all on one device; a DLTensor may be passed in
- * place of a kaon_tensor. `scalars` may be null when there are none; `info` may be null. Asynchronous on CUDA: KAON_OK means
- * that the work was queued, and the tensors' memory must live until it ran. CPU tensors are done on return. An output
+ * place of a kaon_tensor. `scalars` may be null when there are none; `info` may be null. Asynchronous on CUDA: KAON_OK
+ * means that the work was queued, and the tensors' memory must live until it ran. CPU tensors are done on return. An output
  * must not overlap an input or another output unless it is declared an alias of it and is exactly that tensor.
  *
  * KAON_INVALID_ARGUMENT, KAON_NOT_FOUND (no tables), KAON_UNSUPPORTED (no image runs here, grid too large, no host
  * backend), KAON_NO_DEVICE, KAON_NOT_PRELOADED, KAON_CORRUPT, KAON_STALE, KAON_DRIVER. */
-kaon_code kaon_call(const kaon_kernel* kernel, void* stream, const kaon_tensor* const* tensors, int32_t num_tensors,
-                    const kaon_scalar* scalars, int32_t num_scalars, kaon_call_info* info);
+KAON_API kaon_code kaon_call(const kaon_kernel* kernel, void* stream, const kaon_tensor* const* tensors,
+                             int32_t num_tensors, const kaon_scalar* scalars, int32_t num_scalars,
+                             kaon_call_info* info);
 
 /* Checks a call and fills `info` with what would serve it; loads and launches nothing. Errors as kaon_call(). */
-kaon_code kaon_query(const kaon_kernel* kernel, const kaon_tensor* const* tensors, int32_t num_tensors,
-                     const kaon_scalar* scalars, int32_t num_scalars, kaon_call_info* info);
+KAON_API kaon_code kaon_query(const kaon_kernel* kernel, const kaon_tensor* const* tensors, int32_t num_tensors,
+                              const kaon_scalar* scalars, int32_t num_scalars, kaon_call_info* info);
 
 /* Loads everything that calls on `device` can reach, in the calling thread's CUDA context; afterwards every call may be
  * captured into a graph. Blocks. Errors as kaon_call(). */
-kaon_code kaon_preload(const kaon_kernel* kernel, kaon_device device);
+KAON_API kaon_code kaon_preload(const kaon_kernel* kernel, kaon_device device);
+
+/* ---- Recording -------------------------------------------------------------------------------------------------- */
+
+/* Counts the shapes of calls from now on, for `aot_runner tune --shapes PATH`. The counts are appended to the file, one
+ * JSON object a line, by kaon_record_flush(), kaon_record_stop() and at the end of the process; several processes may
+ * share a file. The environment variable KAON_RECORD=path starts it as well. KAON_INVALID_ARGUMENT, KAON_IO. */
+KAON_API kaon_code kaon_record_start(const char* path);
+
+/* Appends what was counted since the last flush. KAON_IO: it is lost. */
+KAON_API kaon_code kaon_record_flush(void);
+
+/* Flushes, then counts no more. Errors as kaon_record_flush(). */
+KAON_API kaon_code kaon_record_stop(void);
 
 /* ---- Log ------------------------------------------------------------------------------------------------------- */
 
 /* Installs a receiver of the runtime's few log lines (one per kernel, dtypes and device, when they are first used);
  * null silences it, as at the start. It may be called from any thread. */
-void kaon_set_log_sink(void (*sink)(void* user, const char* line), void* user);
+KAON_API void kaon_set_log_sink(void (*sink)(void* user, const char* line), void* user);
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "aot_runner/measure/calibrate.h"
-#include "aot_runner/measure/guards.h"
 #include "aot_runner/measure/timing.h"
 #include "compiler/ir/parser.h"
+#include "runtime/base/guards.h"
 
 namespace kaon::runner {
 
@@ -166,7 +166,7 @@ Status Session::admit(const MeasureRequest& request, const compiler::Kernel& ker
     Variant& variant = found->second;
     CheckOutcome refused;
     refused.failure = Failure::kGuard;
-    refused.message = refusing_guard(kernel.signature, variant.info, call_.slots().data());
+    refused.message = refusing_guard(kernel.signature, variant.info.guards, call_.slots().data());
     if (refused.message.empty() && variant.info.plan.shared_bytes > device_->facts().max_shared_bytes) {
       refused.failure = Failure::kLaunch;
       refused.message = "needs " + std::to_string(variant.info.plan.shared_bytes) +

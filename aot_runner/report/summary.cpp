@@ -8,8 +8,8 @@
 #include <limits>
 
 #include "aot_runner/spec/shape.h"
-#include "heuristics/guards.h"
 #include "heuristics/report.h"
+#include "runtime/base/guards.h"
 
 namespace kaon::runner {
 namespace {
@@ -133,15 +133,15 @@ Result<std::string> explain_text(const Measurements& measurements, const heurist
     const TreeNode* leaf = walk(kept.tree, slots.data(), &out);
     for (const uint16_t variant : kept.tree.leaves[leaf->leaf]) {
       const heuristics::ConfigRow& row = config_row(measurements, kept, variant);
-      const int refusing = heuristics::first_refusing(table.signature, row.variant.guards, slots.data());
+      const int refusing = first_refusing(table.signature, row.variant.guards, slots.data());
       if (refusing >= 0) {
         out += fmt::format("  variant {} refused: needs {}\n", variant,
-                           heuristics::guard_text(table.signature, row.variant.guards[static_cast<size_t>(refusing)]));
+                           guard_text(table.signature, row.variant.guards[static_cast<size_t>(refusing)]));
         continue;
       }
       const heuristics::VariantEvidence& evidence = kept.variants[variant];
       out += fmt::format("-> variant {}: {}\n", variant, row.variant.config.to_text());
-      out += fmt::format("   guards: {}\n", heuristics::guards_text(table.signature, row.variant.guards));
+      out += fmt::format("   guards: {}\n", guards_text(table.signature, row.variant.guards));
       out += fmt::format("   {} registers, {} B shared memory, {} threads\n", row.resources.registers,
                          row.variant.plan.shared_bytes, row.variant.plan.threads);
       out += fmt::format("   serves {} measured shapes at {:.3f} of the oracle on average, {:.3f} at worst\n", evidence.shapes_served,

@@ -7,8 +7,8 @@
 #include <tuple>
 
 #include "aot_runner/measure/protocol.h"
-#include "heuristics/guards.h"
 #include "heuristics/table.h"
+#include "runtime/base/guards.h"
 
 namespace kaon::runner {
 
@@ -58,7 +58,7 @@ std::vector<int64_t> Sweep::slots(const Shape& shape) const {
 bool Sweep::serves(const Config& config, const Shape& shape) const {
   const VariantInfo* known = info(config);
   if (known == nullptr) return false;
-  return heuristics::first_refusing(setup_.signature, known->guards, slots(shape).data()) < 0;
+  return first_refusing(setup_.signature, known->guards, slots(shape).data()) < 0;
 }
 
 Outcome Sweep::outcome(const Config& config, const Shape& shape, int pass) const {

@@ -17,6 +17,35 @@ function(kaon_install_library target export_name)
   install(TARGETS ${target} EXPORT kaonTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 
+# kaon_shared_library(TARGET OUTPUT_NAME EXPORT_NAME SOURCES file... LINKS target...): a shared library that exports the C
+# interface and nothing else. SOURCES define what is exported; all other code comes from the static LINKS. Installed as
+# kaon::EXPORT_NAME, for programs in other languages and for plugins.
+function(kaon_shared_library target output_name export_name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
+  set(exports ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/exports.map)
+  add_library(${target} SHARED ${ARG_SOURCES})
+  add_library(kaon::${export_name} ALIAS ${target})
+  target_compile_definitions(${target} PRIVATE KAON_BUILDS_SHARED)
+  target_link_libraries(${target} PRIVATE kaon_flags ${ARG_LINKS})
+  target_include_directories(${target} INTERFACE
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/kaon>)
+  target_link_options(${target} PRIVATE "LINKER:--version-script=${exports}")
+  set_target_properties(${target} PROPERTIES
+    OUTPUT_NAME ${output_name}
+    EXPORT_NAME ${export_name}
+    VERSION ${PROJECT_VERSION}
+    SOVERSION 1  # KAON_ABI_VERSION
+    LINK_DEPENDS ${exports}
+    CXX_VISIBILITY_PRESET hidden
+    VISIBILITY_INLINES_HIDDEN ON)
+  if(CMAKE_RUNTIME_OUTPUT_DIRECTORY)
+    set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
+  endif()
+  install(TARGETS ${target} EXPORT kaonTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endfunction()
+
 # kaon_install_headers(FOLDER file...): installs headers so that they are included as FOLDER/file, or kaon/FOLDER/file.
 function(kaon_install_headers folder)
   foreach(header ${ARGN})

@@ -1,4 +1,5 @@
-// What a program says to the runtime besides calling kernels: which tables there are, and which variant it insists on.
+// What a program says to the runtime besides calling kernels: which tables there are, which variant it insists
+// on, and whether its calls are recorded.
 #pragma once
 
 #include <string>
@@ -20,5 +21,15 @@ Status register_tables(const KernelTableList& list);
 /// `index`, `0xfingerprint`, `kernel=index` or `kernel=0xfingerprint`; without a kernel it is for all of them, and a
 /// fingerprint is ignored by kernels that have no such variant. kInvalidArgument with the item that is malformed.
 Status force_variant(const std::string& spec);
+
+/// Counts the shapes of calls from now on; flush_recording(), stop_recording() and the end of the process append them
+/// to the file at `path`, one JSON object a line, for `aot_runner tune --shapes`. Several processes may append to one
+/// file. KAON_RECORD=path does the same without a word in the program. What was counted for an earlier file is written
+/// there first. kInvalidArgument, kIo.
+Status start_recording(const std::string& path);
+/// Appends what was counted since the last flush. kIo: it is lost.
+Status flush_recording();
+/// flush_recording(), then nothing more is counted.
+Status stop_recording();
 
 }  // namespace kaon

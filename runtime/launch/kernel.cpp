@@ -3,6 +3,7 @@
 
 #include "runtime/launch/cuda_backend.h"
 #include "runtime/launch/kernel_entry.h"
+#include "runtime/launch/record.h"
 #include "runtime/launch/registry.h"
 #include "runtime/launch/zero.h"
 
@@ -11,11 +12,15 @@ namespace {
 
 #define KAON_COLD __attribute__((noinline, cold))
 
+constexpr const char* kFirstTable =
+    " (its shapes cannot be recorded without: tune it once for a few shapes, for any device, and record with that "
+    "pack)";
 constexpr int64_t kMaxPrograms = 0x7fffffff;  // blocks along x in one grid
 
 KAON_COLD Status no_host_backend(const std::string& kernel) {
-  return {Code::kUnsupported, kernel + ": the tensors lie on the CPU, and no host backend is installed; "
-                                       "link kaon::host and call kaon::host::install()"};
+  return {Code::kUnsupported, kernel +
+                                  ": the tensors lie on the CPU, and no host backend is installed; "
+                                  "link kaon::host and call kaon::host::install()"};
 }
 
 KAON_COLD Status bad_arguments(const std::string& kernel, int num_tensors) {
@@ -29,8 +34,8 @@ KAON_COLD std::string title(const Candidate& candidate) {
 }
 
 KAON_COLD Status too_many_programs(const Candidate& candidate, int64_t programs) {
-  return {Code::kUnsupported, title(candidate) + " needs a grid of " + std::to_string(programs) +
-                                  " blocks, at most " + std::to_string(kMaxPrograms)};
+  return {Code::kUnsupported, title(candidate) + " needs a grid of " + std::to_string(programs) + " blocks, at most " +
+                                  std::to_string(kMaxPrograms)};
 }
 
 KAON_COLD Status launch_failed(const Candidate& candidate, int64_t programs, const Status& status) {
@@ -66,9 +71,11 @@ Kernel::Kernel(const char* name, std::initializer_list<const KernelTableList*> l
 }
 
 Result<Kernel> Kernel::find(const std::string& name) {
+  start_recording_from_environment();
   KernelEntry* entry = find_kernel_entry(name);
   if (entry == nullptr) {
-    return Status(Code::kNotFound, "no kernel " + name + " is registered; register its tables or load its pack first");
+    return Status(Code::kNotFound, "no kernel " + name + " is registered; register its tables or load its pack first" +
+                                       (is_recording() ? kFirstTable : ""));
   }
   return Kernel(entry);
 }
@@ -99,7 +106,14 @@ Status Kernel::run(void* stream, const TensorView* const* tensors, int num_tenso
 
   const ResolvedTable* table = entry_->find(key);
   if (table == nullptr) {
-    KAON_ASSIGN_OR_RETURN(table, entry_->resolve(*backend, key, tensors, num_tensors, num_scalars));
+    Result<const ResolvedTable*> resolved = entry_->resolve(*backend, key, tensors, num_tensors, num_scalars);
+    if (!resolved.is_ok()) {
+      if (is_recording() && action == Action::kLaunch) {
+        entry_->record_unserved(tensors, num_tensors, scalars, num_scalars);
+      }
+      return resolved.status();
+    }
+    table = *resolved;
   }
   const ArgumentChecker& checker = table->checker();
   if (num_tensors != checker.num_tensors() || num_scalars != table->num_scalars()) {
@@ -117,6 +131,7 @@ Status Kernel::run(void* stream, const TensorView* const* tensors, int num_tenso
     *info = {table->match(*candidate, leaf, slots), &candidate->facts, leaf, programs < 0 ? 0 : programs};
   }
   if (action == Action::kQuery) return Status::ok();
+  if (is_recording() && programs > 0) record_call(checker.signature(), slots);
   if (candidate->function.load(std::memory_order_acquire) == nullptr) {
     KAON_RETURN_IF_ERROR(entry_->load(*table, *candidate, stream, LoadRule::kOnCall));
   }

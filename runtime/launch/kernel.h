@@ -26,9 +26,7 @@ class Kernel {
 
   /// The same kernel as an opaque pointer for other languages, and back. Never null, never freed.
   const void* handle() const { return entry_; }
-  static Kernel from_handle(const void* handle) {
-    return Kernel(static_cast<KernelEntry*>(const_cast<void*>(handle)));
-  }
+  static Kernel from_handle(const void* handle) { return Kernel(static_cast<KernelEntry*>(const_cast<void*>(handle))); }
 
   /// Runs the kernel on `stream` (a CUstream, or null for the default stream; ignored for CPU tensors).
   ///
@@ -39,6 +37,8 @@ class Kernel {
   /// The calling thread's CUDA context is used; where there is none, the device's primary context becomes current.
   ///
   /// Allocates and locks only until the variant that serves the call was used once in this context (or was preloaded).
+  ///
+  /// While calls are recorded (control.h) each takes a lock and may allocate.
   ///
   /// kInvalidArgument: rank, dtype, extents, strides, device, `require` clauses, overlap.  kNotFound: no tables.
   /// kUnsupported: no image runs here, a grid beyond 2^31 - 1, no host backend.  kNoDevice: no driver or GPU.

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "runtime/launch/log.h"
+#include "runtime/launch/record.h"
 #include "runtime/launch/registry.h"
 
 namespace kaon {
@@ -22,6 +23,22 @@ uint64_t signature_dtypes(const Signature& signature) {
     bits |= dtype_bits(signature.tensors[i].dtype, i);
   }
   return bits;
+}
+
+// Gives the generics of `signature` the dtypes of a call; false when its tensors cannot be those of the call.
+bool bind_dtypes(const TensorView* const* tensors, int num_tensors, Signature* signature) {
+  if (num_tensors != signature->num_tensors()) return false;
+  for (int i = 0; i < num_tensors; ++i) {
+    TensorParam& param = signature->tensors[i];
+    if (param.dtype_var.empty() && param.dtype != tensors[i]->dtype) return false;
+    param.dtype = tensors[i]->dtype;
+    for (int j = 0; j < i; ++j) {
+      const TensorParam& earlier = signature->tensors[j];
+      if (!param.dtype_var.empty() && earlier.dtype_var == param.dtype_var && earlier.dtype != param.dtype)
+        return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace
@@ -166,8 +183,8 @@ Result<const ResolvedTable*> KernelEntry::resolve_locked(Backend& backend, const
 }
 
 Result<const ResolvedTable*> KernelEntry::resolve(Backend& backend, const ResolvedKey& key,
-                                                  const TensorView* const* tensors, int num_tensors,
-                                                  int num_scalars) {
+                                                  const TensorView* const* tensors, int num_tensors, int num_scalars) {
+  start_recording_from_environment();
   std::string log;
   const ResolvedTable* table = nullptr;
   {
@@ -204,8 +221,25 @@ Status KernelEntry::no_table(const DeviceFacts& facts, const TensorView* const* 
   if (nearest->dtype_key.empty() || num_tensors != nearest->signature.num_tensors()) {
     if (!status.is_ok()) return status;
   }
-  return {Code::kInvalidArgument, name_ + ": no table for dtypes (" + dtypes_text(tensors, num_tensors) +
-                                      "), compiled for " + keys};
+  return {Code::kInvalidArgument,
+          name_ + ": no table for dtypes (" + dtypes_text(tensors, num_tensors) + "), compiled for " + keys};
+}
+
+void KernelEntry::record_unserved(const TensorView* const* tensors, int num_tensors, const ScalarValue* scalars,
+                                  int num_scalars) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (PackSource& source : sources_) {
+    if (!read_pack(source).is_ok()) continue;
+    for (const PackTable& table : source.pack->tables()) {
+      Signature signature = table.signature;
+      if (!bind_dtypes(tensors, num_tensors, &signature) || num_scalars != static_cast<int>(signature.scalars.size())) {
+        continue;
+      }
+      int64_t slots[kMaxSlots];
+      Status refused;
+      if (ArgumentChecker(signature).fill(tensors, scalars, slots, &refused)) return record_call(signature, slots);
+    }
+  }
 }
 
 Status KernelEntry::load(const ResolvedTable& table, Candidate& candidate, void* stream, LoadRule rule) {

@@ -38,6 +38,10 @@ class KernelEntry {
   Result<const ResolvedTable*> resolve(Backend& backend, const ResolvedKey& key, const TensorView* const* tensors,
                                        int num_tensors, int num_scalars);
 
+  /// Counts a call that no table serves, for want of its dtypes or of an image for the device: any table of the kernel
+  /// that it fits, but for its dtypes, says what its dims are. A call that fits none is not counted.
+  void record_unserved(const TensorView* const* tensors, int num_tensors, const ScalarValue* scalars, int num_scalars);
+
   /// Loads the code of a candidate of `table`. kNotPreloaded when `stream` is being captured.
   Status load(const ResolvedTable& table, Candidate& candidate, void* stream, LoadRule rule);
 

@@ -30,8 +30,9 @@ const char* match_name(Match match) {
   return "unknown";
 }
 
-Candidate::Candidate(const PackVariant& variant, const ArgumentChecker& checker)
-    : guards(variant.info.guards, checker),
+Candidate::Candidate(const PackVariant& variant, const Signature& signature)
+    : signature(&signature),
+      guards(&variant.info.guards),
       programs(variant.info.plan.programs.view()),
       steps(&variant.info.plan.steps),
       is_single_step(variant.info.plan.steps.size() == 1),
@@ -69,7 +70,7 @@ ResolvedTable::ResolvedTable(const ResolveInput& input)
       skipped_.push_back("variant " + std::to_string(i) + " " + input.variants[i].reason);
       continue;
     }
-    auto candidate = std::make_unique<Candidate>(variant, checker_);
+    auto candidate = std::make_unique<Candidate>(variant, table_->signature);
     candidate->image = input.variants[i].image;
     candidate->facts.kernel = table_->signature.kernel.c_str();
     candidate->facts.dtype_key = table_->dtype_key.c_str();
@@ -98,8 +99,8 @@ Status ResolvedTable::pick_forced(const ResolveInput& input) {
   size_t count = table_->variants.size();
   size_t index = count;
   for (size_t i = 0; i < count; ++i) {
-    bool is_wanted = input.forced.is_fingerprint ? table_->variants[i].fingerprint == input.forced.value
-                                                 : i == input.forced.value;
+    bool is_wanted =
+        input.forced.is_fingerprint ? table_->variants[i].fingerprint == input.forced.value : i == input.forced.value;
     if (is_wanted) index = i;
   }
   if (index == count) {
@@ -112,15 +113,15 @@ Status ResolvedTable::pick_forced(const ResolveInput& input) {
     if (candidate->facts.index == static_cast<int>(index)) forced_ = candidate.get();
   }
   if (forced_ != nullptr) return Status::ok();
-  return {Code::kUnsupported, title(*table_) + ": forced variant " + std::to_string(index) + " " +
-                                  input.variants[index].reason};
+  return {Code::kUnsupported,
+          title(*table_) + ": forced variant " + std::to_string(index) + " " + input.variants[index].reason};
 }
 
 Status ResolvedTable::choose_failure(const int64_t* slots, int leaf) const {
   if (forced_ != nullptr) {
     return {Code::kInvalidArgument, title(*table_) + ": forced variant " + std::to_string(forced_->facts.index) + " (" +
                                         hex(forced_->facts.fingerprint) + ") does not accept the call: " +
-                                        forced_->guards.first_failure(slots)};
+                                        refusing_guard(*forced_->signature, *forced_->guards, slots)};
   }
   return {Code::kInternal, title(*table_) + ": select() of table " + pack_->hardware() + " answered leaf " +
                                std::to_string(leaf) + " of " + std::to_string(leaf_begin_.size() - 1)};

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/guards.h"
 #include "runtime/launch/arguments.h"
 #include "runtime/launch/backend.h"
-#include "runtime/launch/guards.h"
 #include "runtime/launch/lookup.h"
 #include "runtime/launch/match.h"
 
@@ -16,17 +16,20 @@ namespace kaon {
 
 /// A variant that can run on the device. Its function is loaded when it is first chosen, or by preload.
 struct Candidate {
-  Candidate(const PackVariant& variant, const ArgumentChecker& checker);
+  Candidate(const PackVariant& variant, const Signature& signature);
 
-  GuardList guards;
+  bool accepts(const int64_t* slots) const { return first_refusing(*signature, *guards, slots) < 0; }
+
+  const Signature* signature;
+  const std::vector<Guard>* guards;
   ExprView programs;
-  LaunchDims dims;                       // but for the number of programs
+  LaunchDims dims;  // but for the number of programs
   const std::vector<LaunchStep>* steps;
   bool is_single_step;
   std::atomic<void*> function{nullptr};
-  int image = 0;                         // index into the pack's images
+  int image = 0;  // index into the pack's images
   VariantFacts facts;
-  std::string config_text;               // behind facts.config
+  std::string config_text;  // behind facts.config
 };
 
 /// What identifies a ResolvedTable among those of a kernel.
@@ -84,13 +87,13 @@ class ResolvedTable {
   Candidate* choose(const int64_t* slots, int* leaf) const {
     if (forced_ != nullptr) {
       *leaf = -1;
-      return forced_->guards.hold(slots) ? forced_ : nullptr;
+      return forced_->accepts(slots) ? forced_ : nullptr;
     }
     unsigned index = static_cast<unsigned>(select_ != nullptr ? select_(slots) : find_leaf(*tree_, slots));
     *leaf = static_cast<int>(index);
     if (index + 1 >= leaf_begin_.size()) return nullptr;
     for (uint32_t i = leaf_begin_[index]; i < leaf_begin_[index + 1]; ++i) {
-      if (ranked_[i]->guards.hold(slots)) return ranked_[i];
+      if (ranked_[i]->accepts(slots)) return ranked_[i];
     }
     return nullptr;
   }
@@ -125,10 +128,10 @@ class ResolvedTable {
   int num_scalars_;
   Candidate* forced_ = nullptr;
   std::vector<std::unique_ptr<Candidate>> candidates_;
-  std::vector<std::string> skipped_;    // "variant 3: needs 147456 bytes of shared memory, the device has 101376"
-  std::vector<uint32_t> leaf_begin_;    // leaf i ranks ranked_[leaf_begin_[i], leaf_begin_[i + 1])
+  std::vector<std::string> skipped_;  // "variant 3: needs 147456 bytes of shared memory, the device has 101376"
+  std::vector<uint32_t> leaf_begin_;  // leaf i ranks ranked_[leaf_begin_[i], leaf_begin_[i + 1])
   std::vector<Candidate*> ranked_;
-  std::vector<uint64_t> measured_;      // open-addressed set of shape hashes; 0 is empty; size is a power of two
+  std::vector<uint64_t> measured_;  // open-addressed set of shape hashes; 0 is empty; size is a power of two
 };
 
 }  // namespace kaon

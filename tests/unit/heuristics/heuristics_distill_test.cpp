@@ -7,9 +7,9 @@
 #include <set>
 #include <thread>
 
-#include "heuristics/guards.h"
 #include "heuristics/report.h"
 #include "heuristics/tree_passes.h"
+#include "runtime/base/guards.h"
 #include "tests/unit/heuristics/synthetic.h"
 
 namespace kaon::heuristics {

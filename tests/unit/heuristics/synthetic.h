@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "heuristics/guards.h"
 #include "heuristics/random.h"
 #include "heuristics/table.h"
+#include "runtime/base/guards.h"
 
 namespace kaon::heuristics::testing {
 

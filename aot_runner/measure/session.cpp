@@ -10,6 +10,7 @@
 
 #include "aot_runner/measure/calibrate.h"
 #include "aot_runner/measure/timing.h"
+#include "aot_runner/measure/variant_rules.h"
 #include "compiler/ir/parser.h"
 #include "runtime/base/guards.h"
 

@@ -10,6 +10,8 @@ function(kaon_unit_test name)
   cmake_parse_arguments(ARG "" "" "LINKS;SOURCES" ${ARGN})
   add_executable(${name} ${name}.cpp ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE kaon_flags ${ARG_LINKS} GTest::gtest GTest::gmock GTest::gtest_main)
+  # What is tested is optimised as it ships; the tests themselves would only take longer to build.
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   add_dependencies(unit_tests ${name})
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 300)

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include "runtime/host/host.h"
 #include "runtime/host/image.h"
 #include "runtime/host/machine.h"
 #include "runtime/launch/backend.h"
@@ -99,3 +100,5 @@ void install(const InstallOptions& options) {
 }
 
 }  // namespace kaon::host
+
+void kaon_host_install(void) { kaon::host::install(); }

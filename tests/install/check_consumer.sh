@@ -24,6 +24,13 @@ check "scale_rows: tuned table sm90, block.m=4" "$work/build/consumer_cpp"
 check "tuned table sm90, block.m=4, 16 blocks
 scale_rows: no table for dtypes (f16, f32, f16), compiled for f16, f32" "$work/build/consumer_c" "$pack"
 
+# Tuned kernels on the CPU target, where this build has both: every result is checked, and says what served it.
+for program in serve_cpp serve_c; do
+  [ -x "$work/build/$program" ] || continue
+  got=$("$work/build/$program") || { echo "$program failed: $got"; exit 1; }
+  [ "$(grep -c " right " <<< "$got")" -ge 4 ] && ! grep -q WRONG <<< "$got" || { echo "$program: $got"; exit 1; }
+done
+
 # The package needs nothing that a serving machine lacks.
 ldd "$work/build/consumer_cpp" "$work/build/consumer_c" | grep -iE 'llvm|cuda|boost|gtest' && { echo "unexpected library"; exit 1; }
 export KAON_CUDA_DRIVER=/nonexistent/libcuda.so.1

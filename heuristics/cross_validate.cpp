@@ -77,7 +77,7 @@ FitProblem::FitProblem(const Measurements& fitted, const Table& measured, const 
     : device(fitted.device),
       table(measured),
       options(opts),
-      model{fitted.noise_floor_permille, opts.worst_regret},
+      model{fitted.noise_floor_permille, fitted.noise_floor_ns, opts.worst_regret},
       costs(measured, model),
       shapes(fitted_shapes(measured, costs)),
       vocabulary(tree_vocabulary(fitted, measured)) {}
@@ -117,7 +117,7 @@ std::vector<int32_t> FitProblem::choose_kept(const std::vector<int>& train,
 GrownTree FitProblem::grow_on(const std::vector<int>& train, const std::vector<PredictedShape>& predicted,
                               const std::vector<int32_t>& kept) const {
   std::vector<Sample> samples = measured_samples(table, costs, train, kept, vocabulary.features);
-  std::vector<Sample> more = predicted_samples(table, predicted, kept, vocabulary.features, model);
+  std::vector<Sample> more = predicted_samples(table, costs, predicted, kept, vocabulary.features, model);
   samples.insert(samples.end(), more.begin(), more.end());
   return grow(samples, static_cast<int>(kept.size()), grow_options(train.size(), kept));
 }

@@ -136,8 +136,7 @@ int first_accepting(const DecisionTree& tree, const std::vector<int32_t>& kept, 
   return table.generic_config;
 }
 
-void score_tables(const FitProblem& problem, const TrainingTable& training, const Table& full, int32_t noise_permille,
-                  DistilledTable* out) {
+void score_tables(const FitProblem& problem, const TrainingTable& training, const Table& full, DistilledTable* out) {
   auto slots = [&](int shape) { return full.shapes[shape].slots.data(); };
   auto or_generic = [&](int config, int shape) {
     const bool refuses = first_refusing(full.signature, full.configs[config].variant.guards, slots(shape)) >= 0;
@@ -157,7 +156,7 @@ void score_tables(const FitProblem& problem, const TrainingTable& training, cons
     out->subset_score[i] = score(full, scope, [&](int s) { return oracle_config(full, s, training.kept); });
     out->single_score[i] = score(full, scope, [&](int s) { return or_generic(out->single_config, s); });
     out->default_score[i] = score(full, scope, [&](int s) { return or_generic(full.default_config, s); });
-    out->flips[i] = count_flips(full, scope, noise_permille);
+    out->flips[i] = count_flips(full, scope, problem.model);
   }
 }
 
@@ -264,7 +263,7 @@ Result<Distilled> fit(const Measurements& measurements, const TrainingSet& train
         to_decision_tree(fitted_tree(problem, training.tables[t], out.with_teacher), problem.vocabulary.features);
     KAON_RETURN_IF_ERROR(kaon::validate(out.tree, view.tables[t].signature.num_slots(), static_cast<int>(kept.size())));
     out.variants = gather_evidence(problem, kept, out.tree);
-    score_tables(problem, training.tables[t], measurements.tables[t], measurements.noise_floor_permille, &out);
+    score_tables(problem, training.tables[t], measurements.tables[t], &out);
     distilled.tables.push_back(std::move(out));
   }
   return distilled;

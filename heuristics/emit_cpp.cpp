@@ -69,8 +69,8 @@ std::string banner(const Measurements& m, const EmitFacts& facts) {
   if (!m.device.driver.empty()) device += ", driver " + m.device.driver;
   if (m.device.sm_count > 0) device += ", " + std::to_string(m.device.sm_count) + " multiprocessors";
   const std::string measured = or_unknown(m.origin.date) + ", " + or_unknown(m.origin.method) + "; noise floor " +
-                               fixed(m.noise_floor_permille / 10.0, 1) + " %, empty graph " +
-                               fixed(static_cast<double>(m.empty_graph_ns) / 1000, 2) + " us";
+                               fixed(m.noise_floor_permille / 10.0, 1) + " % or " + std::to_string(m.noise_floor_ns) +
+                               " ns, empty graph " + fixed(static_cast<double>(m.empty_graph_ns) / 1000, 2) + " us";
   return fill(kBanner, {{"kernel", m.kernel},
                         {"hardware", m.device.hardware},
                         {"artifact", artifact_name(m)},

@@ -77,6 +77,7 @@ std::string people_json(const Measurements& m, const Distilled& distilled, const
   json.key("ptxas").value(m.origin.ptxas);
   json.line(1).key("measured").value(m.origin.date).key("method").value(m.origin.method).key("generated").value(date);
   json.line(1).key("noise_floor_permille").value(m.noise_floor_permille);
+  json.key("noise_floor_ns").value(m.noise_floor_ns);
   json.key("empty_graph_ns").value(m.empty_graph_ns);
   json.line(1).key("tables").begin_array();
   for (const DistilledTable& table : distilled.tables) {

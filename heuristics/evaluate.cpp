@@ -7,7 +7,6 @@
 
 #include "runtime/base/guards.h"
 
-
 namespace kaon::heuristics {
 namespace {
 
@@ -75,7 +74,7 @@ Score score(const Table& table, Scope scope, const Chooser& choose) {
   return result;
 }
 
-Flips count_flips(const Table& table, Scope scope, int32_t noise_floor_permille) {
+Flips count_flips(const Table& table, Scope scope, const CostModel& noise) {
   Flips flips;
   if (table.num_passes() < 2) return flips;
   const int last = table.num_passes() - 1;
@@ -93,7 +92,7 @@ Flips count_flips(const Table& table, Scope scope, int32_t noise_floor_permille)
     ++flips.any;
     const double loss = static_cast<double>(table.cell(last, before, s).median_ns) /
                         static_cast<double>(table.cell(last, after, s).median_ns);
-    if (loss > 1 + noise_floor_permille / 1000.0) ++flips.beyond_noise;
+    if (loss > 1 + noise.noise(static_cast<double>(table.cell(last, after, s).median_ns))) ++flips.beyond_noise;
   }
   return flips;
 }

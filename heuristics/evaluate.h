@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "heuristics/samples.h"
 #include "heuristics/table.h"
 
 namespace kaon::heuristics {
@@ -40,6 +41,6 @@ struct Flips {
   int32_t any = 0;           // the winner differs between the first and the last pass
   int32_t beyond_noise = 0;  // and the first pass's winner lost by more than the noise floor on the last
 };
-Flips count_flips(const Table& table, Scope scope, int32_t noise_floor_permille);
+Flips count_flips(const Table& table, Scope scope, const CostModel& noise);
 
 }  // namespace kaon::heuristics

@@ -336,6 +336,7 @@ Measurements read_root(const Node& root) {
   m.origin = {origin.at("source_hash").text(), origin.at("compiler").text(), origin.at("ptxas").text(),
               origin.at("date").text(), origin.at("method").text()};
   m.noise_floor_permille = root.at("noise_floor_permille").integer<int32_t>(0);
+  m.noise_floor_ns = root.at("noise_floor_ns").integer<int64_t>(0);
   m.empty_graph_ns = root.at("empty_graph_ns").integer(0);
   m.seconds = root.at("seconds").number();
   m.derived_features = root.at("derived_features").texts();

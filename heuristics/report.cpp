@@ -82,6 +82,7 @@ std::string write_report(const Measurements& measurements, const Distilled& dist
   json.line(1).key("device").value(measurements.device.name).key("driver").value(measurements.device.driver);
   json.key("date").value(facts.date);
   json.line(1).key("noise_floor").value(measurements.noise_floor_permille / 1000.0);
+  json.key("noise_floor_ns").value(measurements.noise_floor_ns);
   json.key("empty_graph_us").value(static_cast<double>(measurements.empty_graph_ns) / 1000);
   json.key("seconds").value(measurements.seconds).key("bytes").value(facts.pack_bytes);
   json.line(1)

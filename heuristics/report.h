@@ -13,7 +13,7 @@ struct ReportFacts {
   int64_t pack_bytes = 0;  // the .kpack
 };
 
-/// One JSON object: device, driver, date, noise_floor (a share, 0.01), empty_graph_us, seconds, bytes; and per dtype
+/// One JSON object: device, driver, date, noise_floor (a share, 0.01), noise_floor_ns (ties are within the larger of both), empty_graph_us, seconds, bytes; and per dtype
 /// binding under `dtypes.<key>` ("none" for a kernel without generics): shapes, variants, held_out and train with
 /// geomean_of_oracle and worst_of_oracle, subset_oracle, single_config, default_config (each geomean_of_oracle, held
 /// out, or fitted where nothing is held out), ablation, winner_flips, pruned features, what each variant serves.

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "runtime/base/guards.h"
-
 
 namespace kaon::heuristics {
 namespace {
@@ -38,7 +38,8 @@ CellState cell_state(const Table& table, int config, int shape) {
 }
 
 double reference_time(const std::vector<double>& times, const CostModel& model) {
-  const double limit = *std::min_element(times.begin(), times.end()) * model.near_tie();
+  const double limit =
+      *std::min_element(times.begin(), times.end()) * model.near_tie(*std::min_element(times.begin(), times.end()));
   double sum = 0;
   int count = 0;
   for (double time : times) {
@@ -51,8 +52,13 @@ double reference_time(const std::vector<double>& times, const CostModel& model) 
 
 }  // namespace
 
-int64_t CostModel::cost_micro(double slowdown) const {
-  const double regret = std::log(std::max(slowdown, 1.0)) - std::log1p(noise_floor_permille / 1000.0);
+double CostModel::noise(double time_ns) const {
+  const double share = noise_floor_permille / 1000.0;
+  return time_ns > 0 ? std::max(share, static_cast<double>(noise_floor_ns) / time_ns) : share;
+}
+
+int64_t CostModel::cost_micro(double slowdown, double reference_ns) const {
+  const double regret = std::log(std::max(slowdown, 1.0)) - std::log1p(noise(reference_ns));
   if (regret <= 0) return 0;
   const double excess = std::max(0.0, std::log(std::max(slowdown, 1.0)) - std::log(worst_regret));
   return std::llround(1e6 * (regret + kExcessWeight * excess));
@@ -65,6 +71,7 @@ CostTable::CostTable(const Table& table, const CostModel& model)
   slowdowns_.assign(cells, 0);
   costs_.assign(cells, 0);
   usable_.assign(num_shapes_, 0);
+  references_.assign(num_shapes_, 0);
   for (int s = 0; s < num_shapes_; ++s) fill_shape(table, s, model);
 }
 
@@ -77,17 +84,35 @@ void CostTable::fill_shape(const Table& table, int shape, const CostModel& model
   }
   usable_[shape] = !times.empty();
   const double reference = usable_[shape] ? reference_time(times, model) : 0;
-  int64_t worst = model.cost_micro(kUnmeasuredSlowdown);
+  references_[shape] = reference;
+  int64_t worst = model.cost_micro(kUnmeasuredSlowdown, reference);
   for (int c = 0; c < num_configs_; ++c) {
     if (state(shape, c) != CellState::kMeasured) continue;
     slowdowns_[index(shape, c)] = static_cast<double>(table.cell(0, c, shape).median_ns) / reference;
-    costs_[index(shape, c)] = model.cost_micro(slowdown(shape, c));
+    costs_[index(shape, c)] = model.cost_micro(slowdown(shape, c), reference);
     worst = std::max(worst, cost_micro(shape, c));
   }
   for (int c = 0; c < num_configs_; ++c) {
     if (state(shape, c) == CellState::kUnmeasured) costs_[index(shape, c)] = worst;
     if (state(shape, c) == CellState::kFailed) costs_[index(shape, c)] = kFailedMicro;
   }
+}
+
+double CostTable::reference_near(const Table& table, const std::vector<int64_t>& slots) const {
+  double nearest = std::numeric_limits<double>::infinity(), reference = 0;
+  for (int s = 0; s < num_shapes_; ++s) {
+    if (!usable_[s]) continue;
+    double distance = 0;
+    for (size_t d = 0; d < table.signature.dims.size(); ++d) {
+      const int slot = table.signature.dim_slot(static_cast<int>(d));
+      const auto log_size = [&](int64_t size) { return std::log2(static_cast<double>(std::max<int64_t>(size, 1))); };
+      distance += std::pow(log_size(slots[slot]) - log_size(table.shapes[s].slots[slot]), 2);
+    }
+    if (distance >= nearest) continue;
+    nearest = distance;
+    reference = references_[s];
+  }
+  return reference;
 }
 
 std::vector<int> fitted_shapes(const Table& table, const CostTable& costs) {
@@ -119,18 +144,19 @@ std::vector<Sample> measured_samples(const Table& table, const CostTable& costs,
   return samples;
 }
 
-std::vector<Sample> predicted_samples(const Table& table, const std::vector<PredictedShape>& predicted,
-                                      const std::vector<int32_t>& kept, const std::vector<TreeFeature>& features,
-                                      const CostModel& model) {
+std::vector<Sample> predicted_samples(const Table& table, const CostTable& costs,
+                                      const std::vector<PredictedShape>& predicted, const std::vector<int32_t>& kept,
+                                      const std::vector<TreeFeature>& features, const CostModel& model) {
   std::vector<Sample> samples;
   for (const PredictedShape& shape : predicted) {
     Sample sample;
     sample.weight_permille = shape.weight_permille;
     sample.refused = refusal_mask(table, kept, shape.slots);
     sample.features = feature_values(features, shape.slots);
+    const double reference = costs.reference_near(table, shape.slots);
     for (size_t v = 0; v < kept.size(); ++v) {
       const double slowdown = static_cast<double>(shape.slowdown_permille[v]) / 1000;
-      sample.cost_micro.push_back(slowdown > 0 ? model.cost_micro(slowdown) : 0);
+      sample.cost_micro.push_back(slowdown > 0 ? model.cost_micro(slowdown, reference) : 0);
       sample.states.push_back(sample.refused >> v & 1 ? CellState::kRefused : CellState::kUnmeasured);
     }
     samples.push_back(std::move(sample));

@@ -1,7 +1,7 @@
 // Regret as integers: what serving a shape with a variant costs, and the rows that subset and tree are fitted to.
 //
 // The cost of a config on a shape is the logarithm of its slowdown against the shape's reference time, in millionths,
-// less the noise floor and never below zero: choices inside the noise are equal. The reference is the mean of the
+// less the noise floor (the larger of a share and a time) and never below zero: choices inside the noise are equal. The reference is the mean of the
 // fastest config and those that nearly tie with it, because the minimum of many noisy times is too good to be true.
 // Beyond the worst tolerated slowdown the excess counts five times, so that a bad worst case cannot hide in a mean.
 #pragma once
@@ -19,12 +19,15 @@ enum class CellState : uint8_t { kMeasured, kUnmeasured, kRefused, kFailed };
 
 struct CostModel {
   int32_t noise_floor_permille = 0;
+  int64_t noise_floor_ns = 0;
   double worst_regret = 1.12;
 
-  /// Millionths.
-  int64_t cost_micro(double slowdown) const;
+  /// The share of a time within which others tie with it.
+  double noise(double time_ns) const;
+  /// Millionths; against a reference time of `reference_ns`.
+  int64_t cost_micro(double slowdown, double reference_ns) const;
   /// Times up to this multiple of the fastest belong to the reference.
-  double near_tie() const { return 1 + 1.5 * noise_floor_permille / 1000.0; }
+  double near_tie(double fastest_ns) const { return 1 + 1.5 * noise(fastest_ns); }
 };
 
 /// Of one table: state and cost of each (shape, config). Times are those of pass 0, since later passes judge what was
@@ -41,6 +44,8 @@ class CostTable {
   /// Measured cells: as CostModel says. Unmeasured: the shape's worst measured cost, at least that of a slowdown of
   /// 1.5, since a search leaves unmeasured what looked bad. Failed: kFailedMicro. Refused: 0 and meaningless.
   int64_t cost_micro(int shape, int config) const { return costs_[index(shape, config)]; }
+  /// Reference time of the usable shape whose dims are nearest in their logarithms; 0 when no shape is usable.
+  double reference_near(const Table& table, const std::vector<int64_t>& slots) const;
   /// Whether any config was measured on the shape.
   bool usable(int shape) const { return usable_[shape]; }
 
@@ -55,6 +60,7 @@ class CostTable {
   std::vector<double> slowdowns_;
   std::vector<int64_t> costs_;
   std::vector<char> usable_;
+  std::vector<double> references_;  // ns; 0 for unusable shapes
 };
 
 constexpr int kMaxKept = 32;
@@ -76,7 +82,8 @@ std::vector<int> fitted_shapes(const Table& table, const CostTable& costs);
 std::vector<Sample> measured_samples(const Table& table, const CostTable& costs, const std::vector<int>& shapes,
                                      const std::vector<int32_t>& kept, const std::vector<TreeFeature>& features);
 /// Samples of predicted shapes.
-std::vector<Sample> predicted_samples(const Table& table, const std::vector<PredictedShape>& predicted,
+std::vector<Sample> predicted_samples(const Table& table, const CostTable& costs,
+                                      const std::vector<PredictedShape>& predicted,
                                       const std::vector<int32_t>& kept, const std::vector<TreeFeature>& features,
                                       const CostModel& model);
 /// The predictions of `kept` alone, from predictions of every config.

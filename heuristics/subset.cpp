@@ -32,12 +32,14 @@ class SubsetProblem {
   }
 
   // Predicted shapes change neither the candidates nor the total price.
-  void add_predicted(const std::vector<PredictedShape>& predicted, const CostModel& model) {
+  void add_predicted(const Table& table, const CostTable& costs, const std::vector<PredictedShape>& predicted,
+                     const CostModel& model) {
     for (const PredictedShape& shape : predicted) {
       weights_.push_back(shape.weight_permille);
+      const double reference = costs.reference_near(table, shape.slots);
       for (size_t c = 0; c < columns_.size(); ++c) {
         const double slowdown = static_cast<double>(shape.slowdown_permille[c]) / 1000;
-        columns_[c].push_back(slowdown > 0 ? model.cost_micro(slowdown) : CostTable::kFailedMicro);
+        columns_[c].push_back(slowdown > 0 ? model.cost_micro(slowdown, reference) : CostTable::kFailedMicro);
       }
     }
     num_shapes_ += predicted.size();
@@ -166,7 +168,7 @@ std::vector<int32_t> choose_subset(const Table& table, const CostTable& costs, c
                                    const std::vector<PredictedShape>& predicted, const CostModel& model,
                                    const SubsetOptions& options) {
   SubsetProblem problem(table, costs, shapes, options.variant_price_micro);
-  problem.add_predicted(predicted, model);
+  problem.add_predicted(table, costs, predicted, model);
   const int max_size = std::min(options.max_variants, kMaxKept) - 1;
   const int64_t n = static_cast<int64_t>(problem.candidates().size());
   std::vector<int32_t> chosen =

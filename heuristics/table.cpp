@@ -182,8 +182,8 @@ std::vector<int64_t> contiguous_slots(const Signature& signature, const std::vec
 Status validate(const Measurements& measurements) {
   if (measurements.kernel.empty()) return bad("measurements", "the kernel has no name");
   if (measurements.device.hardware.empty()) return bad("measurements", "the device has no hardware name");
-  if (measurements.noise_floor_permille < 0 || measurements.empty_graph_ns < 0) {
-    return bad("measurements", "the noise floor and the empty graph's time must not be negative");
+  if (measurements.noise_floor_permille < 0 || measurements.noise_floor_ns < 0 || measurements.empty_graph_ns < 0) {
+    return bad("measurements", "the noise floors and the empty graph's time must not be negative");
   }
   if (measurements.tables.empty()) return bad("measurements", "there is no table");
   std::set<std::string> keys;

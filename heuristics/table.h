@@ -117,7 +117,9 @@ struct Measurements {
   std::string kernel;
   DeviceFacts device;
   Origin origin;
-  int32_t noise_floor_permille = 0;           // ratios up to 1 + this are ties
+  // Two times tie when they differ by no more than the larger of both:
+  int32_t noise_floor_permille = 0;           // a share, from kernels that run long
+  int64_t noise_floor_ns = 0;                 // timer ticks and launch jitter, from kernels of a few microseconds
   int64_t empty_graph_ns = 0;                 // inside every time above
   double seconds = 0;                         // what the tuning run took, for the report
   std::vector<std::string> derived_features;  // from the shapes file: "M*N", "ceil_div(N, 64)"

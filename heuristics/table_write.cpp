@@ -180,6 +180,7 @@ std::string write_measurements(const Measurements& measurements) {
   json.key("compiler").value(origin.compiler).key("ptxas").value(origin.ptxas);
   json.key("date").value(origin.date).key("method").value(origin.method).end_object();
   json.line().key("noise_floor_permille").value(measurements.noise_floor_permille);
+  json.key("noise_floor_ns").value(measurements.noise_floor_ns);
   json.key("empty_graph_ns").value(measurements.empty_graph_ns).key("seconds").value(measurements.seconds);
   json.line().key("derived_features").array(measurements.derived_features);
   json.key("ignored_dims").array(measurements.ignored_dims);

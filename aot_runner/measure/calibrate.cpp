@@ -9,6 +9,11 @@
 #include "aot_runner/measure/timing.h"
 
 namespace kaon::runner {
+namespace {
+
+constexpr int64_t kLongBytes = 16 << 20;  // transfers whose noise is a share of their time
+
+}  // namespace
 
 Result<double> measure_empty(Device& device) {
   KAON_ASSIGN_OR_RETURN(std::unique_ptr<Replay> empty, device.make_empty_replay());
@@ -26,10 +31,10 @@ Result<Calibration> calibrate(Device& device) {
   const std::vector<int64_t> sizes = is_host
                                          ? std::vector<int64_t>{1 << 20, 1 << 23, 1 << 25}
                                          : std::vector<int64_t>{1 << 20, 1 << 22, 1 << 24, 1 << 26, 1 << 28, 1 << 30};
-  constexpr int kRepeats = 3;
+  constexpr int kRepeats = 5;
   MeasureOptions options;
   options.max_seconds = 0.3;
-  std::vector<double> differences;
+  std::vector<double> differences, relative, absolute_us;
   for (const int64_t bytes : sizes) {
     KAON_ASSIGN_OR_RETURN(std::unique_ptr<Replay> one, device.make_copy_replay(bytes));
     KAON_ASSIGN_OR_RETURN(std::unique_ptr<Replay> other, device.make_copy_replay(bytes));
@@ -39,6 +44,11 @@ Result<Calibration> calibrate(Device& device) {
                             time_in_rounds(device, {{one.get(), false}, {other.get(), false}}, options));
       const double a = r.timings[0].median_us, b = r.timings[1].median_us;
       differences.push_back(std::fabs(a - b) / std::min(a, b));
+      if (bytes >= kLongBytes) {
+        relative.push_back(differences.back());
+      } else {
+        absolute_us.push_back(std::fabs(a - b));
+      }
       medians.push_back(std::min(a, b));
     }
     const double us = median(medians);
@@ -48,6 +58,8 @@ Result<Calibration> calibrate(Device& device) {
   calibration.noise_median = median(differences);
   calibration.noise_p90 = quantile(differences, 0.9);
   calibration.noise_max = quantile(differences, 1.0);
+  calibration.noise_relative = quantile(relative, 0.9);
+  calibration.noise_absolute_us = quantile(absolute_us, 0.9);
   return calibration;
 }
 

@@ -22,7 +22,7 @@ constexpr int64_t kWholeElements = 1 << 16;
 /// Larger ones by a few programs at first, which says how large a program is, then by as many as make about this many
 /// elements: the time of a check should not grow with the length of a row.
 constexpr int64_t kFirstPrograms = 3;
-constexpr int64_t kSampleElements = 1 << 19;
+constexpr int64_t kSampleElements = 1 << 17;
 /// When two variants differ, calls of this many elements are interpreted whole, larger ones at so many more programs.
 constexpr int64_t kSettleElements = 1 << 22;
 constexpr int64_t kSettleFactor = 8;

@@ -208,6 +208,8 @@ void fields(Wire& w, Calibration& v) {
   w.field("noise_median", v.noise_median);
   w.field("noise_p90", v.noise_p90);
   w.field("noise_max", v.noise_max);
+  w.field("noise_relative", v.noise_relative);
+  w.field("noise_absolute_us", v.noise_absolute_us);
 }
 
 template <typename Wire>

@@ -177,6 +177,10 @@ struct Calibration {
   double noise_median = 0;
   double noise_p90 = 0;
   double noise_max = 0;
+  // The same difference apart by size, each the 90th percentile: that of long kernels is a share of their time, that of
+  // short ones a timer's tick and the jitter of a launch. Two times tie within the larger of both.
+  double noise_relative = 0;     // over transfers of 16 MiB and more
+  double noise_absolute_us = 0;  // over smaller ones
 };
 
 enum class EventKind : uint8_t { kHello, kOk, kError, kBegin, kChecked, kTimed, kDone, kCalibrated };

@@ -34,6 +34,12 @@ const Outcome& Observations::at(const Config& config, int shape) const {
   return row == rows_.end() ? kUnknown : row->second[static_cast<size_t>(shape)];
 }
 
+bool Observations::failed_everywhere(const Config& config) const {
+  const auto row = rows_.find(config);
+  if (row == rows_.end()) return false;
+  return std::none_of(row->second.begin(), row->second.end(), [](const Outcome& o) { return o.kind == Outcome::Kind::kTimed; });
+}
+
 double Observations::mean_cell_seconds(double fallback) const { return cells_ > 0 ? cell_seconds_ / cells_ : fallback; }
 
 std::vector<Config> Observations::fastest(int shape, size_t count) const {

@@ -29,6 +29,8 @@ class Observations {
   void add(const Config& config, int shape, const Outcome& outcome);
   const Outcome& at(const Config& config, int shape) const;
   bool knows(const Config& config) const { return rows_.count(config) > 0; }
+  /// Asked, and timed nowhere.
+  bool failed_everywhere(const Config& config) const;
   const std::map<Config, std::vector<Outcome>>& rows() const { return rows_; }
   const std::vector<WeightedShape>& shapes() const { return shapes_; }
 

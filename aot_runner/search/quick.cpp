@@ -1,62 +1,65 @@
-// The default search: a spread sample on a few spread shapes, then neighbours of each region's best, then ever fewer
-// configs on ever more shapes. Sized so that a hundred shapes take minutes.
+// The default search, region by region: configs whose capacity just covers a shape, one knob at a time around what is
+// fastest there, cache hints on the winners, then few configs on many shapes. Sized so that a hundred shapes take minutes.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "aot_runner/search/regions.h"
 #include "aot_runner/search/strategy.h"
 
 namespace kaon::runner {
 namespace {
 
-constexpr int kProbes = 12;             // shapes that stand for their regions
-constexpr size_t kInitial = 48;         // configs of the first sample
-constexpr size_t kBatch = 16;
-constexpr size_t kRoundConfigs = 48;    // configs proposed in one round of neighbours
-constexpr int kMaxRounds = 10;
-constexpr double kGain = 1.015;         // a round that speeds no region up by this much is lost
-constexpr int kPatience = 2;            // lost rounds in a row before the search turns to widening
-constexpr double kInitialShare = 0.35;  // of the budget
-constexpr double kRoundsShare = 0.60;
+constexpr int kProbes = 24;             // shapes that stand for their regions
+constexpr size_t kSample = 24;          // configs from anywhere, lest a corner of the space be never seen
+constexpr int kSampleProbes = 8;        // shapes that those are tried on
+constexpr size_t kWholeLadder = 1000;
+constexpr size_t kMovesOfBest = 14;     // per region and round
+constexpr size_t kMovesOfSecond = 6;
+constexpr size_t kPolished = 3;         // winners of a region whose fine knobs are turned
+constexpr int kMaxRounds = 8;
+constexpr int kPolishRounds = 2;
+constexpr double kGain = 1.007;         // a round that speeds a region up by less is lost for it
+constexpr int kPatience = 2;            // lost rounds in a row before a region is settled
+constexpr double kLadderShare = 0.40;   // of the budget
+constexpr double kRoundsShare = 0.58;
+constexpr double kPolishShare = 0.66;
 constexpr double kWidenShare = 0.5;     // of what is left after the final configs were paid for
 constexpr size_t kSmallSpace = 24;      // legal configs that are simply all tried
 constexpr double kGuessCellSeconds = 0.02;
 constexpr size_t kFewestFinal = 8;
+constexpr int kBatchCells = 256;        // between two looks at the budget
 
 class QuickStrategy final : public Strategy {
  public:
   QuickStrategy(Problem problem, const SearchOptions& options)
       : Strategy(std::move(problem), options), random_(options.seed) {
-    probes_ = spread_subset(problem_.shapes, kProbes);
+    probes_ = probes_by_kind(*problem_.space, problem_.shapes, kProbes);
+    settled_.assign(probes_.size(), 0);
     seeds_ = seed_configs(*problem_.space);
-    known_.insert(seeds_.begin(), seeds_.end());
-    queue_ = seeds_;
+    for (const Config& config : seeds_) add(config, probes_);
     std::vector<Config> small = problem_.space->enumerate(kSmallSpace + 1);
     if (small.size() <= kSmallSpace) {
-      for (Config& config : small) {
-        if (known_.insert(config).second) queue_.push_back(std::move(config));
-      }
+      for (const Config& config : small) add(config, probes_);
       space_is_small_ = true;
       return;
     }
-    const size_t initial = options.trials > 0 ? std::min<size_t>(kInitial, static_cast<size_t>(options.trials)) : kInitial;
-    std::vector<Config> sample = sample_configs(*problem_.space, initial, &random_, &known_);
-    queue_.insert(queue_.end(), sample.begin(), sample.end());
+    for (int probe : probes_) {
+      add_some(ladder(*problem_.space, shape(probe)), probe, kWholeLadder);
+    }
+    const std::vector<int> spread = probes_by_kind(*problem_.space, problem_.shapes, kSampleProbes);
+    std::set<Config> known(seeds_.begin(), seeds_.end());
+    for (const Config& config : sample_configs(*problem_.space, kSample, &random_, &known)) add(config, spread);
   }
 
   std::vector<Ask> ask() override {
     for (;;) {
-      std::vector<Ask> batch;
-      switch (stage_) {
-        case Stage::kInitial: batch = ask_initial(); break;
-        case Stage::kRounds: batch = ask_round(); break;
-        case Stage::kWiden: batch = ask_widen(); break;
-        case Stage::kFinal: batch = ask_final(); break;
-        case Stage::kDone: return {};
-      }
+      std::vector<Ask> batch = next_batch();
       if (!batch.empty()) return batch;
+      if (stage_ == Stage::kDone) return {};
+      advance();
     }
   }
 
@@ -67,54 +70,78 @@ class QuickStrategy final : public Strategy {
   }
 
   int expected_cells() const override {
-    const int shapes = static_cast<int>(problem_.shapes.size());
-    const int final_cells = options_.final_configs * shapes;
+    const int final_cells = options_.final_configs * static_cast<int>(problem_.shapes.size());
+    const int round_cells = static_cast<int>((kMovesOfBest + kMovesOfSecond) * probes_.size());
     switch (stage_) {
-      case Stage::kInitial: return static_cast<int>((queue_.size() + 3 * kRoundConfigs) * probes_.size()) + final_cells;
-      case Stage::kRounds: return static_cast<int>(2 * kRoundConfigs * 3) + final_cells;
-      case Stage::kWiden: return final_cells;
-      default: return 0;
+      case Stage::kLadder: return queue_.num_cells() + 4 * round_cells + final_cells;
+      case Stage::kRounds: return queue_.num_cells() + 2 * round_cells + final_cells;
+      case Stage::kPolish: return queue_.num_cells() + round_cells + final_cells;
+      case Stage::kWiden: return queue_.num_cells() + final_cells;
+      default: return queue_.num_cells();
     }
   }
 
   std::string stage() const override {
     switch (stage_) {
-      case Stage::kInitial: return "first sample";
-      case Stage::kRounds: return fmt::format("neighbours, round {}", round_);
+      case Stage::kLadder: return "capacities and warps";
+      case Stage::kRounds: return fmt::format("one knob at a time, round {}", round_);
+      case Stage::kPolish: return "cache hints";
       case Stage::kWiden: return "fewer configs, more shapes";
       default: return "final configs on all shapes";
     }
   }
 
  private:
-  enum class Stage : uint8_t { kInitial, kRounds, kWiden, kFinal, kDone };
+  enum class Stage : uint8_t { kLadder, kRounds, kPolish, kWiden, kFinal, kDone };
 
-  /// The cells of `config` on `shapes` that were not asked before.
-  void add_ask(const Config& config, const std::vector<int>& shapes, std::vector<Ask>* batch) const {
-    Ask ask{config, {}};
+  const Shape& shape(int index) const { return problem_.shapes[static_cast<size_t>(index)].shape; }
+
+  /// Queues the cells of `config` on `shapes` that were not asked before and may tell something.
+  void add(const Config& config, const std::vector<int>& shapes) {
+    if (stage_ != Stage::kFinal && !may_try(config)) return;
     for (int s : shapes) {
-      if (seen_.at(config, s).kind == Outcome::Kind::kUnknown) ask.shapes.push_back(s);
+      if (seen_.at(config, s).kind != Outcome::Kind::kUnknown) continue;
+      if (worth_measuring(*problem_.space, config, shape(s))) queue_.add(config, s);
     }
-    if (!ask.shapes.empty()) batch->push_back(std::move(ask));
   }
 
-  bool failed_everywhere(const Config& config) const {
-    const auto row = seen_.rows().find(config);
-    if (row == seen_.rows().end()) return false;
-    return std::none_of(row->second.begin(), row->second.end(),
-                        [](const Outcome& o) { return o.kind == Outcome::Kind::kTimed; });
+  /// Whether the number of trials allows another config.
+  bool may_try(const Config& config) {
+    const size_t most = static_cast<size_t>(options_.trials) + seeds_.size();
+    if (options_.trials > 0 && tried_.size() >= most && tried_.count(config) == 0) return false;
+    tried_.insert(config);
+    return true;
   }
 
-  std::vector<Ask> ask_initial() {
-    std::vector<Ask> batch;
+  /// What to ask next of the queue; a stage that has spent its share of the budget forgets the rest of it.
+  std::vector<Ask> next_batch() {
+    double share = 0;
+    if (stage_ == Stage::kLadder) share = kLadderShare;
+    if (stage_ == Stage::kRounds) share = kRoundsShare;
+    if (stage_ == Stage::kPolish) share = kPolishShare;
     // The seeds are measured whatever the budget: there is no table without them.
-    const bool stop = next_ >= seeds_.size() && budget_spent(kInitialShare);
-    while (!stop && next_ < queue_.size() && batch.size() < kBatch) add_ask(queue_[next_++], probes_, &batch);
-    if (batch.empty()) {
-      stage_ = space_is_small_ ? Stage::kWiden : Stage::kRounds;
-      remember_best();
+    if (share > 0 && seen_.spent_seconds() > 0 && budget_spent(share)) queue_.clear();
+    int cells = kBatchCells;
+    if (options_.budget_seconds > 0) {
+      const double whole = options_.budget_seconds / seen_.mean_cell_seconds(kGuessCellSeconds);
+      cells = std::clamp(static_cast<int>(whole / 24), 24, kBatchCells);
     }
-    return batch;
+    return queue_.take(stage_ == Stage::kFinal || stage_ == Stage::kWiden ? queue_.num_cells() : cells);
+  }
+
+  /// Goes on when the queue is empty: another round of the stage, or the next stage.
+  void advance() {
+    switch (stage_) {
+      case Stage::kLadder:
+        stage_ = space_is_small_ ? Stage::kWiden : Stage::kRounds;
+        if (!space_is_small_) remember_best();
+        break;
+      case Stage::kRounds: add_round(); break;
+      case Stage::kPolish: add_polish(); break;
+      case Stage::kWiden: add_widen(); break;
+      case Stage::kFinal: add_final(); break;
+      case Stage::kDone: break;
+    }
   }
 
   void remember_best() {
@@ -122,140 +149,138 @@ class QuickStrategy final : public Strategy {
     for (int p : probes_) best_before_.push_back(seen_.best_us(p));
   }
 
-  bool round_gained() const {
-    for (size_t i = 0; i < probes_.size(); ++i) {
-      const double now = seen_.best_us(probes_[i]);
-      if (std::isfinite(now) && best_before_[i] > now * kGain) return true;
+  /// Queues up to `count` of `candidates` on `probe`, in a seeded order.
+  void add_some(std::vector<Config> candidates, int probe, size_t count) {
+    std::erase_if(candidates, [&](const Config& c) { return seen_.at(c, probe).kind != Outcome::Kind::kUnknown; });
+    for (size_t taken = 0; taken < count && !candidates.empty(); ++taken) {
+      const size_t pick = random_.below(candidates.size());
+      add(candidates[pick], {probe});
+      candidates.erase(candidates.begin() + static_cast<long>(pick));
     }
-    return false;
   }
 
-  /// `probe` and the two probes nearest to it: a config good here is likely good there.
-  std::vector<int> region(int probe) const {
-    std::vector<int> order = probes_;
-    std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-      const Shape& here = problem_.shapes[static_cast<size_t>(probe)].shape;
-      return log_distance(here, problem_.shapes[static_cast<size_t>(a)].shape) <
-             log_distance(here, problem_.shapes[static_cast<size_t>(b)].shape);
-    });
-    order.resize(std::min<size_t>(3, order.size()));
-    std::sort(order.begin(), order.end());
-    return order;
-  }
-
-  std::vector<Ask> ask_round() {
-    if (round_ > 0) {
-      lost_rounds_ = round_gained() ? 0 : lost_rounds_ + 1;
-      remember_best();
+  void add_round() {
+    for (size_t i = 0; round_ > 0 && i < probes_.size(); ++i) {
+      const bool gained = best_before_[i] > seen_.best_us(probes_[i]) * kGain;
+      settled_[i] = gained ? 0 : settled_[i] + 1;
     }
-    const bool trials_spent = options_.trials > 0 && known_.size() >= static_cast<size_t>(options_.trials) + seeds_.size();
-    if (round_ >= kMaxRounds || lost_rounds_ >= kPatience || trials_spent || budget_spent(kRoundsShare)) {
-      stage_ = Stage::kWiden;
-      return {};
-    }
+    remember_best();
     ++round_;
-    const size_t share = std::max<size_t>(2, kRoundConfigs / std::max<size_t>(1, probes_.size()));
-    std::vector<Ask> batch;
-    for (int probe : probes_) {
-      // Candidates of a region: neighbours of its two fastest configs, in a seeded order.
-      std::vector<Config> fresh;
-      for (const Config& best : seen_.fastest(probe, 2)) {
-        for (Config& config : neighbours(*problem_.space, best)) {
-          if (known_.count(config) == 0 && std::find(fresh.begin(), fresh.end(), config) == fresh.end()) {
-            fresh.push_back(std::move(config));
+    if (round_ <= kMaxRounds && !budget_spent(kRoundsShare)) {
+      for (size_t i = 0; i < probes_.size(); ++i) {
+        const int probe = probes_[i];
+        // What is the best of a neighbour may be the best here as well, once its capacity fits.
+        for (int other : nearest(problem_.shapes, probes_, probe, 4)) {
+          for (const Config& config : seen_.fastest(other, 1)) {
+            if (const auto fit = fitted(*problem_.space, config, shape(probe))) add(*fit, {probe});
           }
         }
-      }
-      for (size_t taken = 0; taken < share && !fresh.empty(); ++taken) {
-        const size_t pick = random_.below(fresh.size());
-        known_.insert(fresh[pick]);
-        add_ask(fresh[pick], region(probe), &batch);
-        fresh.erase(fresh.begin() + static_cast<long>(pick));
+        if (settled_[i] >= kPatience) continue;
+        const std::vector<Config> best = seen_.fastest(probe, 2);
+        for (size_t b = 0; b < best.size(); ++b) {
+          add_some(moves(*problem_.space, best[b], shape(probe), /*fine=*/false), probe, b == 0 ? kMovesOfBest : kMovesOfSecond);
+        }
       }
     }
-    // What is the best elsewhere may be the best here as well: each region tries the winners of all others.
-    for (int probe : probes_) {
-      for (const Config& config : seen_.fastest(probe, 1)) add_ask(config, probes_, &batch);
+    if (queue_.num_cells() == 0) {
+      stage_ = Stage::kPolish;
+      round_ = 0;
     }
-    batch = merge(std::move(batch));
-    if (batch.empty()) stage_ = Stage::kWiden;
-    return batch;
   }
 
-  /// One ask per config: no cell may be asked twice in a batch.
-  static std::vector<Ask> merge(std::vector<Ask> asks) {
-    std::vector<Ask> merged;
-    for (Ask& ask : asks) {
-      const auto same = std::find_if(merged.begin(), merged.end(), [&](const Ask& m) { return m.config == ask.config; });
-      if (same == merged.end()) {
-        merged.push_back(std::move(ask));
-        continue;
-      }
-      std::vector<int> both;
-      std::set_union(same->shapes.begin(), same->shapes.end(), ask.shapes.begin(), ask.shapes.end(), std::back_inserter(both));
-      same->shapes = std::move(both);
+  /// The fastest configs on `probe`, and the fastest of each other way to walk a row: hints help some more than others.
+  std::vector<Config> winners(int probe) const {
+    std::vector<Config> chosen;
+    std::set<std::string> ways;
+    for (const Config& config : seen_.fastest(probe, seen_.rows().size())) {
+      const bool is_new = ways.insert(row_way(config)).second;
+      if (is_new || chosen.size() < kPolished) chosen.push_back(config);
     }
-    return merged;
+    return chosen;
+  }
+
+  void add_polish() {
+    if (round_++ < kPolishRounds) {
+      for (int probe : probes_) {
+        for (const Config& best : winners(probe)) {
+          for (const Config& config : moves(*problem_.space, best, shape(probe), /*fine=*/true)) add(config, {probe});
+        }
+      }
+    }
+    if (queue_.num_cells() == 0) stage_ = Stage::kWiden;
   }
 
   double left_seconds() const { return std::max(0.0, options_.budget_seconds - seen_.spent_seconds()); }
-  /// What one final config costs on all shapes and in the passes that follow.
+
+  /// What one final config costs on all shapes and in the passes that follow, when it serves the share that those seen do.
   double row_seconds() const {
     const double shapes = static_cast<double>(problem_.shapes.size()) + options_.overhead_shapes;
-    return shapes * seen_.mean_cell_seconds(kGuessCellSeconds);
+    return shapes * served_share() * seen_.mean_cell_seconds(kGuessCellSeconds);
   }
 
-  /// Twice as many configs as will be kept (fewer on a small budget), on three times as many shapes as before.
-  std::vector<Ask> ask_widen() {
-    std::vector<Ask> batch;
-    if (!std::exchange(widened_, true)) {
-      const std::vector<int> wide = spread_subset(problem_.shapes, 3 * kProbes);
-      size_t field = 2 * static_cast<size_t>(options_.final_configs);
-      if (options_.budget_seconds > 0) {
-        const double spare = left_seconds() - static_cast<double>(kFewestFinal) * row_seconds();
-        const double config_seconds = static_cast<double>(wide.size()) * seen_.mean_cell_seconds(kGuessCellSeconds);
-        field = std::min(field, static_cast<size_t>(std::max(0.0, kWidenShare * spare / config_seconds)));
+  double served_share() const {
+    size_t all = 0, worth = 0;
+    for (const auto& [config, row] : seen_.rows()) {
+      for (size_t s = 0; s < problem_.shapes.size(); ++s) {
+        ++all;
+        worth += worth_measuring(*problem_.space, config, problem_.shapes[s].shape) ? 1 : 0;
       }
-      if (field > kFewestFinal) {
-        wide_ = wide;
-        for (const Config& config : seen_.cover(probes_, field, seeds_)) {
-          if (!failed_everywhere(config)) add_ask(config, wide_, &batch);
+    }
+    return all == 0 ? 1 : std::max(0.05, static_cast<double>(worth) / static_cast<double>(all));
+  }
+
+  /// Twice as many configs as will be kept (fewer on a small budget), and the winners of each shape's neighbours fitted to
+  /// it, on every shape of the problem.
+  void add_widen() {
+    if (std::exchange(widened_, true)) {
+      stage_ = Stage::kFinal;
+      return;
+    }
+    const std::vector<int> all = all_shapes();
+    size_t field = 2 * static_cast<size_t>(options_.final_configs);
+    if (options_.budget_seconds > 0) {
+      const double spare = left_seconds() - static_cast<double>(kFewestFinal) * row_seconds();
+      const double config_seconds = static_cast<double>(all.size()) * served_share() * seen_.mean_cell_seconds(kGuessCellSeconds);
+      field = std::min(field, static_cast<size_t>(std::max(0.0, kWidenShare * spare / config_seconds)));
+    }
+    if (field <= kFewestFinal) return;
+    for (int s : all) {
+      for (int probe : nearest(problem_.shapes, probes_, s, 2)) {
+        if (problem_.space->kind_of(shape(probe)) != problem_.space->kind_of(shape(s))) continue;
+        for (const Config& config : seen_.fastest(probe, 1)) {
+          if (const auto fit = fitted(*problem_.space, config, shape(s))) add(*fit, {s});
         }
       }
     }
-    if (batch.empty()) stage_ = Stage::kFinal;
-    return batch;
+    for (const Config& config : seen_.cover(probes_, field, seeds_)) {
+      if (!seen_.failed_everywhere(config)) add(config, all);
+    }
   }
 
   /// As many configs on every shape as the rest of the budget pays for.
-  std::vector<Ask> ask_final() {
-    std::vector<Ask> batch;
+  void add_final() {
     if (!final_.empty()) {
       stage_ = Stage::kDone;
-      return batch;
+      return;
     }
     size_t count = static_cast<size_t>(options_.final_configs);
     if (options_.budget_seconds > 0) {
       count = std::clamp<size_t>(static_cast<size_t>(left_seconds() / row_seconds()), std::min(kFewestFinal, count), count);
     }
-    final_ = seen_.cover(wide_.empty() ? probes_ : wide_, count, seeds_);
-    const std::vector<int> all = all_shapes();
-    for (const Config& config : final_) add_ask(config, all, &batch);
-    return batch;
+    final_ = seen_.cover(all_shapes(), count, seeds_);
+    for (const Config& config : final_) add(config, all_shapes());
   }
 
   Random random_;
-  Stage stage_ = Stage::kInitial;
+  Stage stage_ = Stage::kLadder;
+  AskQueue queue_;
   std::vector<int> probes_;
-  std::vector<int> wide_;
+  std::vector<int> settled_;  // lost rounds in a row, per probe
   std::vector<Config> seeds_;
-  std::set<Config> known_;
-  std::vector<Config> queue_;
+  std::set<Config> tried_;
   std::vector<Config> final_;
   std::vector<double> best_before_;
-  size_t next_ = 0;
   int round_ = 0;
-  int lost_rounds_ = 0;
   bool space_is_small_ = false;
   bool widened_ = false;
 };

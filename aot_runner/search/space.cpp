@@ -6,8 +6,6 @@
 namespace kaon::runner {
 namespace {
 
-constexpr int kShortList = 5;  // knobs with up to this many choices have no distance worth keeping
-
 /// Deals the choices of one knob like cards: every choice once before any a second time, in a seeded order.
 class Deck {
  public:
@@ -50,28 +48,6 @@ std::vector<Config> sample_configs(const SearchSpace& space, size_t count, Rando
     if (known->insert(config).second) sampled.push_back(std::move(config));
   }
   return sampled;
-}
-
-std::vector<Config> neighbours(const SearchSpace& space, const Config& config) {
-  std::set<Config> found;
-  for (const SearchKnob& knob : space.knobs) {
-    const std::string* set = config.find(knob.name);
-    const std::string* base = set != nullptr ? set : space.default_config.find(knob.name);
-    const int size = static_cast<int>(knob.choices.size());
-    int at = -1;
-    for (int i = 0; i < size; ++i) {
-      if (base != nullptr && knob.choices[static_cast<size_t>(i)] == *base) at = i;
-    }
-    const bool any = at < 0 || size <= kShortList;
-    for (int i = any ? 0 : std::max(0, at - 2); i <= (any ? size - 1 : std::min(size - 1, at + 2)); ++i) {
-      if (i == at) continue;
-      Config moved = config;
-      moved.set(knob.name, knob.choices[static_cast<size_t>(i)]);
-      moved = space.normalize(moved);
-      if (!(moved == config) && space.why_illegal(moved).empty()) found.insert(std::move(moved));
-    }
-  }
-  return {found.begin(), found.end()};
 }
 
 }  // namespace kaon::runner

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "aot_runner/spec/random.h"
+#include "aot_runner/spec/shape.h"
 #include "runtime/base/config.h"
 
 namespace kaon::runner {
@@ -24,6 +26,15 @@ struct SearchSpace {
   std::function<Config(const Config&)> normalize;          // equal code gives equal configs
   std::function<std::string(const Config&)> why_illegal;   // empty when legal
   std::function<std::vector<Config>(size_t)> enumerate;    // legal normalised configs in canonical order, up to a limit
+  /// Share of a config's capacity that a shape uses: above 1 its guards refuse the shape, far below 1 its threads idle;
+  /// 1 for a config without capacity. Empty: 1 for all.
+  std::function<double(const Config&, const Shape&)> fill;
+  /// Shapes of different kinds are served by different configs, as those that divide by a vector and those that do not.
+  /// Empty: all are of one kind.
+  std::function<int(const Shape&)> kind;
+
+  double fill_of(const Config& config, const Shape& shape) const { return fill ? fill(config, shape) : 1; }
+  int kind_of(const Shape& shape) const { return kind ? kind(shape) : 0; }
 };
 
 /// The default and the generic config, normalised, without repeats: what every search measures first.
@@ -33,8 +44,26 @@ std::vector<Config> seed_configs(const SearchSpace& space);
 /// They are added to `known`. Fewer when the space seems exhausted.
 std::vector<Config> sample_configs(const SearchSpace& space, size_t count, Random* random, std::set<Config>* known);
 
-/// Legal configs that differ from `config` in one knob: by one or two steps in its list of choices, or by any choice
-/// when its list is short. In canonical order, without `config` itself.
-std::vector<Config> neighbours(const SearchSpace& space, const Config& config);
+/// False where guards are sure to refuse, and where four of five threads or more would idle. The default and the
+/// generic config are worth measuring everywhere: they are what others are compared with and what nothing else serves.
+bool worth_measuring(const SearchSpace& space, const Config& config, const Shape& shape);
+
+/// Whether a knob has a small effect that does not depend on the others, such as a cache hint: worth a look last.
+bool is_fine_knob(const std::string& knob);
+
+/// How a config walks rows, capacities aside: "resident ".
+std::string row_way(const Config& config);
+
+/// `config` with its row knobs turned, within their way of walking a row, so that its capacity just covers `shape`.
+/// Nothing when no choice serves the shape.
+std::optional<Config> fitted(const SearchSpace& space, const Config& config, const Shape& shape);
+
+/// Configs to begin a region with: every number of warps with every way to walk a row, fitted to `shape`, from the
+/// default config or, where that is of the wrong kind, from what makes it serve the shape with one knob turned.
+std::vector<Config> ladder(const SearchSpace& space, const Shape& shape);
+
+/// Legal configs that differ from `config` in one knob and are then fitted to `shape`; only fine knobs, or all others.
+/// In canonical order.
+std::vector<Config> moves(const SearchSpace& space, const Config& config, const Shape& shape, bool fine);
 
 }  // namespace kaon::runner

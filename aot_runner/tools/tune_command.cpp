@@ -95,7 +95,8 @@ void print_plan(Session* session) {
                             session->run.complete            ? "; this run was completed before, its results are reused"
                             : session->run.interruptions > 0 ? fmt::format("; resumed, start number {}", session->run.interruptions + 1)
                                                              : std::string()));
-  progress.line(fmt::format("noise floor {:.1f} % (p90), copy {:.0f} GB/s, empty graph {:.2f} us", 100 * session->calibration.noise_p90,
+  progress.line(fmt::format("noise floor {:.1f} % or {:.0f} ns, copy {:.0f} GB/s, empty graph {:.2f} us", 100 * session->calibration.noise_relative,
+                            1000 * session->calibration.noise_absolute_us,
                             session->calibration.copy_gb_per_s, session->calibration.empty_us));
 }
 

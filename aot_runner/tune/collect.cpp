@@ -151,8 +151,9 @@ heuristics::Measurements collect_measurements(const Session& session, std::vecto
   m.origin.date = session.run.date;
   m.origin.method = session.target.is_host ? "interleaved medians on the SIMT machine, checks off"
                                            : "cold L2, CUDA graph replay, candidates interleaved, medians";
-  const double noise = std::clamp(session.calibration.noise_p90, kLeastNoise, kMostNoise);
+  const double noise = std::clamp(session.calibration.noise_relative, kLeastNoise, kMostNoise);
   m.noise_floor_permille = static_cast<int32_t>(std::llround(1000 * noise));
+  m.noise_floor_ns = std::llround(1000 * session.calibration.noise_absolute_us);
   m.empty_graph_ns = std::llround(1000 * session.calibration.empty_us);
   m.seconds = std::round(seconds * 10) / 10;
   for (const DerivedFeature& derived : session.spec.derived) m.derived_features.push_back(derived.text);

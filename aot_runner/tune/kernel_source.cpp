@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "aot_runner/tune/files.h"
+#include "aot_runner/tune/row_fit.h"
 #include "compiler/ir/printer.h"
 
 namespace kaon::runner {
@@ -64,7 +65,7 @@ Result<std::vector<BoundKernel>> KernelSource::bind(const compiler::KernelInfo& 
 
 std::string KernelSource::source_hash() const { return program_->source_hash(); }
 
-SearchSpace search_space(const compiler::ConfigSpace& space) {
+SearchSpace search_space(const compiler::Kernel& logical, const compiler::ConfigSpace& space) {
   SearchSpace view;
   for (const compiler::Knob& knob : space.knobs()) view.knobs.push_back({knob.name, knob.choices});
   view.default_config = space.default_config();
@@ -72,6 +73,9 @@ SearchSpace search_space(const compiler::ConfigSpace& space) {
   view.normalize = [&space](const Config& config) { return space.normalize(config); };
   view.why_illegal = [&space](const Config& config) { return space.why_illegal(config); };
   view.enumerate = [&space](size_t limit) { return space.enumerate(limit); };
+  const auto fit = std::make_shared<RowFit>(logical, space);
+  view.fill = [fit](const Config& config, const Shape& shape) { return fit->fill(config, shape); };
+  view.kind = [fit](const Shape& shape) { return fit->kind(shape); };
   return view;
 }
 

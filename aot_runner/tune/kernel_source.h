@@ -42,7 +42,7 @@ class KernelSource {
   std::string warnings_;
 };
 
-/// The compiler's config space as the search sees it; `space` must outlive the result.
-SearchSpace search_space(const compiler::ConfigSpace& space);
+/// The compiler's config space as the search sees it; `logical` and `space` must outlive the result.
+SearchSpace search_space(const compiler::Kernel& logical, const compiler::ConfigSpace& space);
 
 }  // namespace kaon::runner

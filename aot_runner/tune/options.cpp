@@ -52,9 +52,9 @@ Result<EffortNumbers> resolve_effort(const TuneOptions& options, const Environme
   if (name == "none") {
     numbers = {Effort::kNone, 120, 2, -1};
   } else if (name == "quick") {
-    numbers = {Effort::kQuick, 120, 12, 0};
+    numbers = {Effort::kQuick, 120, 24, 0};
   } else if (name == "full") {
-    numbers = {Effort::kFull, 540, 24, 0};
+    numbers = {Effort::kFull, 540, 32, 0};
   } else {
     return Status(Code::kInvalidArgument, fmt::format("unknown effort '{}'; known are none, quick, full", name));
   }

@@ -32,7 +32,7 @@ Result<BindingRun> open_binding(Session* session, const BoundKernel& binding) {
   BindingRun run;
   run.binding = &binding;
   run.compiler_space = std::make_unique<compiler::ConfigSpace>(binding.logical, session->target);
-  run.space = search_space(*run.compiler_space);
+  run.space = search_space(binding.logical, *run.compiler_space);
   run.default_config = run.space.normalize(run.space.default_config);
   run.generic_config = run.space.normalize(run.space.generic_config);
   const bool may_make = !session->environment.assert_hit;
@@ -110,7 +110,8 @@ Status matrix_phase(Session* session, BindingRun* run, const char* title, const 
   session->progress->phase(fmt::format("{} {}: {} configs on {} shapes", title, binding_name(*session, *run->binding),
                                        run->finalists.size(), shapes.size()));
   session->progress->batch("", static_cast<int>(run->finalists.size() * shapes.size()), 0);
-  KAON_RETURN_IF_ERROR(run->sweep->fill(run->finalists, shapes, pass));
+  const auto is_wanted = [&](const Config& config, const Shape& shape) { return worth_measuring(run->space, config, shape); };
+  KAON_RETURN_IF_ERROR(run->sweep->fill(run->finalists, shapes, pass, is_wanted));
   session->progress->finish();
   for (const Config& config : run->finalists) {
     for (const WeightedShape& s : shapes) {

@@ -18,6 +18,8 @@
 namespace kaon::runner {
 namespace {
 
+constexpr const char* kCalibrationFact = "calibration, two floors";  // a store may hold what older programs measured
+
 /// Runs the user's program with KAON_RECORD set and returns what it recorded.
 Result<std::string> record_program(const std::vector<std::string>& argv) {
   const std::string path = fmt::format("{}/kaon_record_{}.jsonl", std::filesystem::temp_directory_path().string(), ::getpid());
@@ -127,7 +129,7 @@ Status find_tools(Session* session) {
 /// The device's ceiling and noise, measured once per device and kept with the store.
 Status calibrate(Session* session) {
   KAON_ASSIGN_OR_RETURN(const int64_t context, session->store->context(device_context(session->device)));
-  KAON_ASSIGN_OR_RETURN(const std::optional<std::string> known, session->store->find_fact(context, "calibration"));
+  KAON_ASSIGN_OR_RETURN(const std::optional<std::string> known, session->store->find_fact(context, kCalibrationFact));
   if (known.has_value()) {
     KAON_ASSIGN_OR_RETURN(const Event event, decode_event(*known));
     session->calibration = event.calibration;
@@ -138,7 +140,7 @@ Status calibrate(Session* session) {
   event.kind = EventKind::kCalibrated;
   KAON_ASSIGN_OR_RETURN(event.calibration, session->profiler->calibrate());
   session->calibration = event.calibration;
-  return session->store->put_fact(context, "calibration", encode(event));
+  return session->store->put_fact(context, kCalibrationFact, encode(event));
 }
 
 std::string run_key(const Session& session) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <tuple>
 
@@ -131,9 +132,15 @@ Status Sweep::measure_shape(const Shape& shape, int pass, const std::vector<Conf
   return Status::ok();
 }
 
-Status Sweep::fill(const std::vector<Config>& configs, const std::vector<WeightedShape>& shapes, int pass) {
+Status Sweep::fill(const std::vector<Config>& configs, const std::vector<WeightedShape>& shapes, int pass,
+                   const std::function<bool(const Config&, const Shape&)>& is_wanted) {
   KAON_RETURN_IF_ERROR(compile_all(configs));
-  for (const WeightedShape& shape : shapes) KAON_RETURN_IF_ERROR(measure_shape(shape.shape, pass, configs));
+  for (const WeightedShape& shape : shapes) {
+    std::vector<Config> wanted;
+    std::copy_if(configs.begin(), configs.end(), std::back_inserter(wanted),
+                 [&](const Config& config) { return is_wanted(config, shape.shape); });
+    KAON_RETURN_IF_ERROR(measure_shape(shape.shape, pass, wanted));
+  }
   return Status::ok();
 }
 

@@ -2,6 +2,7 @@
 // and by compiling and measuring where they are not.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -42,8 +43,9 @@ class Sweep {
   Status load();
   /// Runs a search to its end: `shapes` is the Problem's set. Each batch is in the store before the strategy hears of it.
   Status run_search(Strategy* strategy, const std::vector<WeightedShape>& shapes);
-  /// Makes sure that every config has a cell on every shape in that pass, unless a guard refuses.
-  Status fill(const std::vector<Config>& configs, const std::vector<WeightedShape>& shapes, int pass);
+  /// Makes sure that every config has a cell on every shape in that pass where it is wanted, unless a guard refuses.
+  Status fill(const std::vector<Config>& configs, const std::vector<WeightedShape>& shapes, int pass,
+              const std::function<bool(const Config&, const Shape&)>& is_wanted);
   /// Compiles what is not compiled; rejections are kept as such.
   Status compile_all(const std::vector<Config>& configs);
 

@@ -69,11 +69,11 @@ TEST(Landmarks, AreCapacitiesAndWholeWaves) {
 }
 
 TEST(Costs, AreZeroInsideTheNoiseAndSteepBeyondTheWorst) {
-  const CostModel model{10, 1.12};
-  EXPECT_EQ(model.cost_micro(1.0), 0);
-  EXPECT_EQ(model.cost_micro(1.0099), 0);
-  EXPECT_NEAR(static_cast<double>(model.cost_micro(1.05)), 1e6 * (std::log(1.05) - std::log(1.01)), 1);
-  EXPECT_GT(model.cost_micro(1.30) - model.cost_micro(1.20), 3 * (model.cost_micro(1.10) - model.cost_micro(1.02)));
+  const CostModel model{10, 0, 1.12};
+  EXPECT_EQ(model.cost_micro(1.0, 0), 0);
+  EXPECT_EQ(model.cost_micro(1.0099, 0), 0);
+  EXPECT_NEAR(static_cast<double>(model.cost_micro(1.05, 0)), 1e6 * (std::log(1.05) - std::log(1.01)), 1);
+  EXPECT_GT(model.cost_micro(1.30, 0) - model.cost_micro(1.20, 0), 3 * (model.cost_micro(1.10, 0) - model.cost_micro(1.02, 0)));
 }
 
 // Three configs; times[config][shape], 0 for absent, negative for failed.
@@ -98,7 +98,7 @@ Table table_of(const std::vector<std::vector<int>>& times) {
 }
 
 std::vector<int32_t> subset_of(const Table& table, int max_variants, int64_t price = 1) {
-  const CostModel model{10, 1.12};
+  const CostModel model{10, 0, 1.12};
   const CostTable costs(table, model);
   return choose_subset(table, costs, fitted_shapes(table, costs), {}, model, {max_variants, price});
 }
@@ -220,7 +220,7 @@ TEST(Scores, PickOnTheFirstPassAndTimeOnTheLast) {
   EXPECT_NEAR(poor.worst, 0.5, 1e-9);
   EXPECT_EQ(poor.worst_shape, 1);
   EXPECT_EQ(score(table, Scope::kHeldOut, [](int) { return 0; }).shapes, 0);
-  const Flips flips = count_flips(table, Scope::kFitted, 10);
+  const Flips flips = count_flips(table, Scope::kFitted, CostModel{10, 0, 1.12});
   EXPECT_EQ(flips.any, 1);
   EXPECT_EQ(flips.beyond_noise, 1);
 }

@@ -148,7 +148,7 @@ TuneOutcome tune(const std::string& folder, bool noise, bool may_measure = true,
   std::unique_ptr<Strategy> strategy = std::move(make_strategy({&space, shapes}, options)).value();
   result.status = sweep.load();
   if (result.status.is_ok()) result.status = sweep.run_search(strategy.get(), shapes);
-  if (result.status.is_ok()) result.status = sweep.fill(strategy->finalists(), {{{100}, 1}, {{5000}, 1}}, /*pass=*/1);
+  if (result.status.is_ok()) result.status = sweep.fill(strategy->finalists(), {{{100}, 1}, {{5000}, 1}}, /*pass=*/1, [](const Config&, const Shape&) { return true; });
   if (!result.status.is_ok()) return result;
   for (const Config& config : strategy->finalists()) {
     result.text += config.to_text() + ":";

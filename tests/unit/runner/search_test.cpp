@@ -23,10 +23,10 @@ std::vector<std::string> powers(int from, int to) {
 SearchSpace make_space() {
   SearchSpace space;
   space.knobs = {{"block.m", powers(1, 64)}, {"num_warps", powers(1, 32)}, {"vec", powers(1, 16)}, {"unroll", powers(1, 8)},
-                 {"evict", {"none", "first", "last"}}};
+                 {"evict.x", {"none", "first", "last"}}};
   for (const SearchKnob& knob : space.knobs) space.default_config.set(knob.name, knob.choices[0]);
   space.generic_config = space.default_config;
-  space.generic_config.set("evict", std::string("last"));
+  space.generic_config.set("evict.x", std::string("last"));
   space.normalize = [](const Config& config) {
     Config full = config;
     for (const char* knob : {"block.m", "num_warps", "vec", "unroll"}) {
@@ -75,7 +75,7 @@ double cost_us(const Config& config, const Shape& shape) {
   const double vec = std::log2(static_cast<double>(config.get_int("vec", 1)));
   const double unroll = std::log2(static_cast<double>(config.get_int("unroll", 1)));
   double slow = 1 + 0.15 * std::pow(warps - (n - 6) / 2, 2) + 0.1 * std::pow(block - m / 2, 2) + 0.08 * std::pow(vec - 3, 2);
-  slow += 0.02 * std::pow(unroll - 1, 2) + (config.get("evict", "none") == "first" ? 0 : 0.02);
+  slow += 0.02 * std::pow(unroll - 1, 2) + (config.get("evict.x", "none") == "first" ? 0 : 0.02);
   return slow * (2 + static_cast<double>(shape[0] * shape[1]) * 1e-5);
 }
 
@@ -214,18 +214,24 @@ TEST(Search, UnknownStrategyNamesTheKnown) {
   EXPECT_THAT(strategy.status().message(), HasSubstr("exhaustive, random, quick"));
 }
 
-TEST(Neighbours, MoveOneKnobAndStayLegal) {
+TEST(Moves, TurnOneKnobAndStayLegal) {
   const SearchSpace space = make_space();
   Config at = space.default_config;
   at.set("num_warps", int64_t{32});
   at.set("vec", int64_t{8});
-  const std::vector<Config> near = neighbours(space, at);
-  EXPECT_TRUE(std::is_sorted(near.begin(), near.end()));
-  for (const Config& config : near) {
-    int moved = 0;
-    for (const SearchKnob& knob : space.knobs) moved += config.get(knob.name, "") != at.get(knob.name, "") ? 1 : 0;
-    EXPECT_EQ(moved, 1) << config.to_text();
-    EXPECT_NE(config.get_int("vec", 0), 16) << "illegal together with 32 warps";
+  for (const bool fine : {false, true}) {
+    const std::vector<Config> near = moves(space, at, {4096, 1024}, fine);
+    EXPECT_FALSE(near.empty());
+    EXPECT_TRUE(std::is_sorted(near.begin(), near.end()));
+    for (const Config& config : near) {
+      std::vector<std::string> moved;
+      for (const SearchKnob& knob : space.knobs) {
+        if (config.get(knob.name, "") != at.get(knob.name, "")) moved.push_back(knob.name);
+      }
+      ASSERT_EQ(moved.size(), 1u) << config.to_text();
+      EXPECT_EQ(is_fine_knob(moved[0]), fine) << config.to_text();
+      EXPECT_NE(config.get_int("vec", 0), 16) << "illegal together with 32 warps";
+    }
   }
 }
 

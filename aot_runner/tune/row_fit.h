@@ -1,0 +1,41 @@
+// How well the capacities of a config fit a shape, from the compiler's plan of its tiles, before anything is compiled.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "aot_runner/spec/shape.h"
+#include "compiler/config/axis_sets.h"
+#include "compiler/config/config_space.h"
+#include "compiler/ir/ir.h"
+
+namespace kaon::runner {
+
+/// For one kernel. Remembers the capacities of each config that it was asked about; not for several threads at once.
+class RowFit {
+ public:
+  /// Both must outlive it.
+  RowFit(const compiler::Kernel& logical, const compiler::ConfigSpace& space);
+
+  /// Largest extent over capacity of the axes whose rows `config` keeps resident; 1 when it keeps none; infinity where a
+  /// dim does not divide as a knob demands.
+  double fill(const Config& config, const Shape& shape);
+  /// One bit per dim that some knob may want divisible: whether it is not.
+  int kind(const Shape& shape) const;
+
+ private:
+  struct Row {
+    Expr extent;
+    int64_t capacity = 0;
+  };
+  const std::vector<Row>& rows(const Config& config);
+
+  const compiler::Kernel& logical_;
+  const compiler::ConfigSpace& space_;
+  std::vector<compiler::AxisSet> sets_;
+  std::vector<std::pair<int, int64_t>> divisors_;  // dim and the number that is to divide it
+  std::map<Config, std::vector<Row>> rows_;
+};
+
+}  // namespace kaon::runner

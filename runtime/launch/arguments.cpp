@@ -188,8 +188,7 @@ inline bool ArgumentChecker::fill_tensor(int index, const TensorView& view, cons
   if (view.device != first.device) return tensor_fault(Fault::kDevice, index, 0, view, first, slots, error);
   const Axis* rules = axes_.data() + info.first_axis;
   int64_t* strides = slots + info.first_stride;
-  int64_t low = 0, high = 0;
-  uint64_t magnitudes = 0;
+  uint64_t low = 0, high = 0, magnitudes = 0;
   bool is_empty = false;
 #pragma GCC unroll 1
   for (int axis = 0; axis < rank; ++axis) {
@@ -208,12 +207,12 @@ inline bool ArgumentChecker::fill_tensor(int index, const TensorView& view, cons
       return tensor_fault(Fault::kExtent, index, axis, view, first, slots, error);
     }
     strides[axis] = stride;
-    // Unsigned, because a product may be out of range until `magnitudes` was looked at.
-    int64_t reach = static_cast<int64_t>(static_cast<uint64_t>(size - 1) * static_cast<uint64_t>(stride));
-    int64_t sign = stride >> 63;
+    // Unsigned, because products and sums may be out of range until `magnitudes` was looked at.
+    uint64_t reach = static_cast<uint64_t>(size - 1) * static_cast<uint64_t>(stride);
+    uint64_t sign = static_cast<uint64_t>(stride >> 63);
     low += reach & sign;
     high += reach & ~sign;
-    magnitudes |= static_cast<uint64_t>(size) | static_cast<uint64_t>((stride ^ sign) - sign);
+    magnitudes |= static_cast<uint64_t>(size) | ((static_cast<uint64_t>(stride) ^ sign) - sign);
   }
   if (magnitudes >= kSmall && !fits_address_space(view, strides)) {
     return tensor_fault(Fault::kTooLarge, index, 0, view, first, slots, error);
@@ -226,8 +225,8 @@ inline bool ArgumentChecker::fill_tensor(int index, const TensorView& view, cons
   if ((address & (info.element_bytes - 1u)) != 0) {
     return tensor_fault(Fault::kMisaligned, index, 0, view, first, slots, error);
   }
-  span->begin = address + static_cast<uintptr_t>(low) * info.element_bytes;
-  span->end = address + static_cast<uintptr_t>(high + 1) * info.element_bytes;
+  span->begin = address + low * info.element_bytes;
+  span->end = address + (high + 1) * info.element_bytes;
   return true;
 }
 
@@ -264,8 +263,8 @@ KAON_COLD bool ArgumentChecker::tensor_fault(Fault fault, int index, int axis, c
   switch (fault) {
     case Fault::kRank: text += " has rank " + str(view.rank) + ", expected " + str(info.rank); break;
     case Fault::kDevice:
-      text += " lies on " + view.device.to_string() + ", " + signature_.tensors[0].name + " on " +
-              first.device.to_string();
+      text +=
+          " lies on " + view.device.to_string() + ", " + signature_.tensors[0].name + " on " + first.device.to_string();
       break;
     case Fault::kNegative: text += " has extent " + size + on_axis; break;
     case Fault::kExtent:
@@ -290,10 +289,10 @@ bool ArgumentChecker::check_extents(const TensorView* const* tensors, const int6
       if (tensors[i]->sizes[axis] == expected) continue;
       const Expr& extent = signature_.tensors[i].extents[axis];
       std::string values = values_text(signature_, extent, slots);
-      return fail(error, signature_, signature_.tensors[i].name + " has extent " + str(tensors[i]->sizes[axis]) +
-                                         " on axis " + str(axis) + ", expected " +
-                                         extent.to_string(signature_.slot_names()) +
-                                         (values.empty() ? "" : " = " + str(expected) + " with " + values));
+      return fail(error, signature_,
+                  signature_.tensors[i].name + " has extent " + str(tensors[i]->sizes[axis]) + " on axis " + str(axis) +
+                      ", expected " + extent.to_string(signature_.slot_names()) +
+                      (values.empty() ? "" : " = " + str(expected) + " with " + values));
     }
   }
   return true;
@@ -302,8 +301,8 @@ bool ArgumentChecker::check_extents(const TensorView* const* tensors, const int6
 bool ArgumentChecker::check_requires(const int64_t* slots, Status* error) const {
   for (const Require& require : signature_.requires_) {
     if (require.condition.evaluate(slots) != 0) continue;
-    return fail(error, signature_, "require " + require.text + " does not hold with " +
-                                       values_text(signature_, require.condition, slots));
+    return fail(error, signature_,
+                "require " + require.text + " does not hold with " + values_text(signature_, require.condition, slots));
   }
   return true;
 }
@@ -316,8 +315,8 @@ bool ArgumentChecker::check_pair(const TensorView* const* tensors, Pair pair, St
   if (is_alias && are_same_view(output, other)) return true;
   if (!views_overlap(output, other)) return true;
   const std::string& other_name = signature_.tensors[pair.other].name;
-  std::string rule = is_alias ? "it must be exactly " + other_name + " or apart from it"
-                              : "it is not declared to alias it";
+  std::string rule =
+      is_alias ? "it must be exactly " + other_name + " or apart from it" : "it is not declared to alias it";
   return fail(error, signature_,
               "output " + signature_.tensors[pair.output].name + " overlaps " + other_name + ": " + rule);
 }

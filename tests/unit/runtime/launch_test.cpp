@@ -41,10 +41,13 @@ class Launch : public ::testing::Test {
   }
 
   // Packs live as long as the process, as generated tables do.
-  const KernelTableList* link(const PackContents& contents, SelectFn select = testing::sample_select) {
+  LinkedPack* keep(const PackContents& contents, SelectFn select) {
     static std::vector<std::unique_ptr<LinkedPack>>* const all = new std::vector<std::unique_ptr<LinkedPack>>;
     all->push_back(std::make_unique<LinkedPack>(contents, select));
-    return all->back()->list();
+    return all->back().get();
+  }
+  const KernelTableList* link(const PackContents& contents, SelectFn select = testing::sample_select) {
+    return keep(contents, select)->list();
   }
   Kernel sm90_kernel() {
     return Kernel(name_.c_str(), {link(sample_pack(name_, "sm90", {"sm_90", "sm_80", "sm_120"}))});
@@ -406,16 +409,16 @@ TEST_F(Launch, QueryTellsWithoutLoadingOrLaunching) {
 }
 
 TEST_F(Launch, UnusableTablesAreReportedByTheCall) {
-  LinkedPack* broken = new LinkedPack(sample_pack(name_, "sm90", {"sm_90"}), nullptr);
+  LinkedPack* broken = keep(sample_pack(name_, "sm90", {"sm_90"}), nullptr);
   broken->bytes()[200] ^= 1;
   EXPECT_EQ(call(Kernel(name_.c_str(), {broken->list()}), 64, 256).to_string(),
             "corrupt: linked pack " + name_ + "_sm90: section records: checksum does not match");
   name_ += "y";
-  LinkedPack* stale = new LinkedPack(sample_pack(name_, "sm90", {"sm_90"}), nullptr);
+  LinkedPack* stale = keep(sample_pack(name_, "sm90", {"sm_90"}), nullptr);
   stale->tables()[0].pack_hash ^= 1;
   EXPECT_EQ(call(Kernel(name_.c_str(), {stale->list()}), 64, 256).code(), Code::kStale);
   name_ += "y";
-  LinkedPack* other_abi = new LinkedPack(sample_pack(name_, "sm90", {"sm_90"}), nullptr);
+  LinkedPack* other_abi = keep(sample_pack(name_, "sm90", {"sm_90"}), nullptr);
   other_abi->tables()[0].abi_version = 9;
   EXPECT_EQ(call(Kernel(name_.c_str(), {other_abi->list()}), 64, 256).to_string(),
             "unsupported: " + name_ + ": table sm90 has ABI version 9, this runtime has 1; generate it again");

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <map>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include "aot_runner/spec/shape.h"
@@ -15,11 +15,11 @@ namespace kaon::runner {
 /// For one kernel. Remembers the capacities of each config that it was asked about; not for several threads at once.
 class RowFit {
  public:
-  /// Both must outlive it.
+  /// `space` must outlive it.
   RowFit(const compiler::Kernel& logical, const compiler::ConfigSpace& space);
 
-  /// Largest extent over capacity of the axes whose rows `config` keeps resident; 1 when it keeps none; infinity where a
-  /// dim does not divide as a knob demands.
+  /// Largest extent over capacity of the axes whose rows `config` keeps resident; 1 when it keeps none; infinity where
+  /// a dim does not divide as a knob demands.
   double fill(const Config& config, const Shape& shape);
   /// One bit per dim that some knob may want divisible: whether it is not.
   int kind(const Shape& shape) const;
@@ -29,13 +29,18 @@ class RowFit {
     Expr extent;
     int64_t capacity = 0;
   };
-  const std::vector<Row>& rows(const Config& config);
+  struct Limits {
+    std::vector<Row> rows;                          // kept resident
+    std::vector<std::pair<int, int64_t>> divisors;  // dim and the number that has to divide it
+  };
+  const Limits& limits(const Config& config);
+  std::vector<Row> resident_rows(const Config& normal) const;
 
-  const compiler::Kernel& logical_;
   const compiler::ConfigSpace& space_;
+  compiler::Kernel live_;  // without dead code, as it is compiled: dead values would tie axes together
   std::vector<compiler::AxisSet> sets_;
-  std::vector<std::pair<int, int64_t>> divisors_;  // dim and the number that is to divide it
-  std::map<Config, std::vector<Row>> rows_;
+  std::vector<std::pair<int, int64_t>> divisors_;  // the greatest of any config
+  std::map<Config, Limits> limits_;
 };
 
 }  // namespace kaon::runner

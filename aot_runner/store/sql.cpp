@@ -2,9 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstring>
 
 namespace kaon::runner {
+namespace {
+
+constexpr const char* kFullMend =
+    "; free some space or set KAON_CACHE_DIR to another disk, what was measured so far is kept";
+
+}  // namespace
 
 Database::~Database() { sqlite3_close(db_); }
 
@@ -17,18 +24,25 @@ Status Database::open(const std::string& path) {
 }
 
 Status Database::run(const char* sql) {
+  errno = 0;
   if (sqlite3_exec(db_, sql, nullptr, nullptr, nullptr) != SQLITE_OK) return error("write");
   return Status::ok();
 }
 
 Status Database::error(const char* doing) const {
+  const int left = errno;  // since run() or step() cleared it
   const int kind = db_ == nullptr ? SQLITE_NOMEM : sqlite3_errcode(db_) & 0xff;
-  const int os_error = db_ == nullptr ? 0 : sqlite3_system_errno(db_);
+  int os_error = db_ == nullptr ? 0 : sqlite3_system_errno(db_);
+  // SQLite keeps an errno for itself when opening; a full disk is a code of its own; other writes leave it to the
+  // system.
+  if (kind == SQLITE_IOERR && left != 0) os_error = left;
+  if (kind == SQLITE_FULL && os_error == 0) os_error = ENOSPC;
   std::string words = db_ == nullptr ? "out of memory" : sqlite3_errmsg(db_);
   const char* mend = "";
   Code code = Code::kIo;
   switch (kind) {
-    case SQLITE_FULL: mend = "; the disk is full: free some space or set KAON_CACHE_DIR to another disk, what was committed is kept"; break;
+    case SQLITE_FULL: mend = kFullMend; break;
+    case SQLITE_IOERR: mend = os_error == ENOSPC || os_error == EDQUOT || os_error == EFBIG ? kFullMend : ""; break;
     case SQLITE_READONLY:
     case SQLITE_CANTOPEN:
     case SQLITE_PERM: mend = "; make the folder writable or set KAON_CACHE_DIR to one that is"; break;
@@ -74,6 +88,7 @@ Statement& Statement::bind_blob(int position, std::string_view bytes) {
 
 Result<bool> Statement::step() {
   if (statement_ == nullptr) return db_->error("read");
+  errno = 0;
   const int result = sqlite3_step(statement_);
   if (result == SQLITE_ROW) return true;
   if (result == SQLITE_DONE) return false;

@@ -47,7 +47,8 @@ Result<std::vector<int64_t>> parse_shape(const std::string& text) {
     const auto [next, error] = std::from_chars(at, end, value);
     const bool separated = next == end || *next == 'x' || *next == ',';
     if (error != std::errc() || value < 1 || !separated) {
-      return Status(Code::kInvalidArgument, fmt::format("--shape '{}': expected positive numbers such as 4096x1024", text));
+      return Status(Code::kInvalidArgument,
+                    fmt::format("--shape '{}': expected positive numbers such as 4096x1024", text));
     }
     dims.push_back(value);
     at = next == end ? end : next + 1;
@@ -65,6 +66,11 @@ int explain(const std::string& from, const std::string& shape, const std::string
   Result<std::string> text = explain_text(loaded->measurements, *distilled, dtypes, *dims);
   if (!text.is_ok()) return fail(text.status());
   fmt::print("{}", *text);
+  const std::string pack = loaded->folder + "/" + pack_file_name(loaded->measurements);
+  if (!std::filesystem::exists(pack)) return kExitOk;  // measurements alone explain a choice
+  Result<std::string> images = images_text(pack, dtypes);
+  if (!images.is_ok()) return fail(images.status());
+  fmt::print("{}", *images);
   return kExitOk;
 }
 
@@ -83,7 +89,9 @@ int check_one(const std::string& folder, const std::string& tile) {
   if (!source.is_ok()) return fail(source.status());
   const std::string now = (*source)->source_hash();
   if (now != m.origin.source_hash) {
-    fmt::print(stderr, "{}: stale: made from source {:.12}, but {} is {:.12} now; remake it: aot_runner tune {} --shapes {}.shapes.json\n",
+    fmt::print(stderr,
+               "{}: stale: made from source {:.12}, but {} is {:.12} now; remake it: aot_runner tune {} --shapes "
+               "{}.shapes.json\n",
                folder, m.origin.source_hash, path, now, path, m.kernel);
     return kExitUser;
   }
@@ -111,8 +119,11 @@ void add_artifact_commands(CLI::App* app, Action* action) {
   };
   auto values = std::make_shared<Values>();
 
-  CLI::App* emit_command = app->add_subcommand("emit", "remake sources, pack and report from measurements.json, byte for byte");
-  emit_command->add_option("--from", values->from, "measurements.json or its folder; the old .kpack beside it has the images")->required();
+  CLI::App* emit_command =
+      app->add_subcommand("emit", "remake sources, pack and report from measurements.json, byte for byte");
+  emit_command
+      ->add_option("--from", values->from, "measurements.json or its folder; the old .kpack beside it has the images")
+      ->required();
   emit_command->add_option("--out", values->out, "another folder for the results");
   emit_command->callback([=] { *action = [=] { return emit(values->from, values->out); }; });
 
@@ -126,7 +137,8 @@ void add_artifact_commands(CLI::App* app, Action* action) {
   explain_command->add_option("--dtypes", values->dtypes, "f16; may be left out when there is one table");
   explain_command->callback([=] { *action = [=] { return explain(values->from, values->shape, values->dtypes); }; });
 
-  CLI::App* check_command = app->add_subcommand("check", "is each folder of results still made from its .tile; exit 1 when stale");
+  CLI::App* check_command =
+      app->add_subcommand("check", "is each folder of results still made from its .tile; exit 1 when stale");
   check_command->add_option("folders", values->folders, "folders such as pretuned/softmax/sm90")->required();
   check_command->add_option("--tile", values->tile, "the source (default: <kernel>.tile in the folder above)");
   check_command->callback([=] {

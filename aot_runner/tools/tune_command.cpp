@@ -19,10 +19,12 @@ struct PhaseCommand {
 
 constexpr PhaseCommand kCommands[] = {
     {"tune", Phase::kEmit, "compile, measure, distill, emit, evaluate and report in one go"},
-    {"compile", Phase::kCompile, "only compile candidates into the store (all of them with --search exhaustive or random)"},
+    {"compile", Phase::kCompile,
+     "only compile candidates into the store (all of them with --search exhaustive or random)"},
     {"measure", Phase::kMeasure, "search and measure the train and measure sets into the store"},
     {"evaluate", Phase::kEvaluate, "as measure, then the held-out set in two passes"},
-    {"distill", Phase::kDistill, "as evaluate, then choose variants and tree; writes measurements.json and training.json"},
+    {"distill", Phase::kDistill,
+     "as evaluate, then choose variants and tree; writes measurements.json and training.json"},
 };
 
 constexpr const char* kTuneFooter = R"(
@@ -45,19 +47,28 @@ void add_options(CLI::App* command, TuneOptions* o) {
   command->add_option("--device", o->device, "auto, host, cuda or cuda:N")->capture_default_str();
   command->add_option("--out", o->out, "folder for the results (default: beside the .tile)");
   command->add_option("--search", o->search, "how configs are proposed")
-      ->check(CLI::IsMember({"quick", "random", "exhaustive"}))->capture_default_str();
+      ->check(CLI::IsMember({"quick", "random", "exhaustive"}))
+      ->capture_default_str();
   command->add_option("--effort", o->effort, "none: the default config only; quick: two minutes; full: nine")
       ->check(CLI::IsMember({"none", "quick", "full"}));
-  command->add_option("--trials", o->trials, "configs to try at most, beside the default one")->check(CLI::PositiveNumber);
-  command->add_option("--budget-seconds", o->budget_seconds, "time for compiling and measuring, over all dtypes; 0: no limit")
+  command->add_option("--trials", o->trials, "configs to try at most, beside the default one")
+      ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--budget-seconds", o->budget_seconds,
+                   "time for compiling and measuring, over all dtypes; 0: no limit")
       ->check(CLI::NonNegativeNumber);
-  command->add_option("--max-variants", o->max_variants, "variants kept per dtype, at most")->check(CLI::Range(1, 64))->capture_default_str();
-  command->add_option("--final-configs", o->final_configs, "configs measured on every shape, at most")->check(CLI::Range(2, 512));
+  command->add_option("--max-variants", o->max_variants, "variants kept per dtype, at most")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  command->add_option("--final-configs", o->final_configs, "configs measured on every shape, at most")
+      ->check(CLI::Range(2, 512));
   command->add_option("--seed", o->seed, "of search and inputs")->capture_default_str();
   command->add_option("--jobs", o->jobs, "compilers at a time (default: one per core)")->check(CLI::PositiveNumber);
-  command->add_option("--targets", o->targets, "further chips to cross-compile the kept variants for: sm_80,sm_120")->delimiter(',');
+  command->add_option("--targets", o->targets, "further chips to cross-compile the kept variants for: sm_80,sm_120")
+      ->delimiter(',');
   command->add_option("--date", o->date, "date to write into the results, YYYY-MM-DD (default: the run's first start)");
-  command->add_flag("--only-stored", o->only_stored, "compile nothing: measure what another machine compiled into the store");
+  command->add_flag("--only-stored", o->only_stored,
+                    "compile nothing: measure what another machine compiled into the store");
   command->add_flag("--json-progress", o->json_progress, "progress as one JSON object a line on stderr");
   command->add_flag("--quiet", o->quiet, "no progress, only the summary");
 }
@@ -73,30 +84,34 @@ std::string quoted(const std::vector<std::string>& words) {
 
 int fail(const Status& status, const Session& session) {
   if (is_interrupt(status)) {
-    fmt::print(stderr, "\ninterrupted; everything measured so far is kept. To resume:\n  aot_runner{}\n", quoted(session.options.command_line));
+    fmt::print(stderr, "\ninterrupted; everything measured so far is kept. To resume:\n  aot_runner{}\n",
+               quoted(session.options.command_line));
     return kExitInterrupted;
   }
   fmt::print(stderr, "error: {}\n", status.message());
-  return status.code() == Code::kNotFound && status.message().find("no config could be measured") != std::string::npos ? kExitNothing
-                                                                                                                    : kExitUser;
+  return status.code() == Code::kNotFound && status.message().find("no config could be measured") != std::string::npos
+             ? kExitNothing
+             : kExitUser;
 }
 
 void print_plan(Session* session) {
   Progress& progress = *session->progress;
-  progress.phase(fmt::format("{} on {} ({}, driver {})", session->kernel->name, session->device.name, session->device.hardware,
-                             session->device.driver));
+  progress.phase(fmt::format("{} on {} ({}, driver {})", session->kernel->name, session->device.name,
+                             session->device.hardware, session->device.driver));
   std::vector<std::string> dtypes;
-  for (const BoundKernel& binding : session->bindings) dtypes.push_back(binding.dtypes.empty() ? "no generics" : binding.dtypes);
-  progress.line(fmt::format("{} train, {} measure, {} held-out shapes; dtypes {}", session->spec.train.size(), session->spec.measure.size(),
-                            session->spec.held_out.size(), fmt::join(dtypes, ", ")));
+  for (const BoundKernel& binding : session->bindings)
+    dtypes.push_back(binding.dtypes.empty() ? "no generics" : binding.dtypes);
+  progress.line(fmt::format("{} train, {} measure, {} held-out shapes; dtypes {}", session->spec.train.size(),
+                            session->spec.measure.size(), session->spec.held_out.size(), fmt::join(dtypes, ", ")));
   for (const std::string& note : session->spec.notes) progress.line(note);
   const std::string path = session->store->path();
   progress.line(fmt::format("store {}{}", path.empty() ? std::string("in memory") : path,
-                            session->run.complete            ? "; this run was completed before, its results are reused"
-                            : session->run.interruptions > 0 ? fmt::format("; resumed, start number {}", session->run.interruptions + 1)
-                                                             : std::string()));
-  progress.line(fmt::format("noise floor {:.1f} % or {:.0f} ns, copy {:.0f} GB/s, empty graph {:.2f} us", 100 * session->calibration.noise_relative,
-                            1000 * session->calibration.noise_absolute_us,
+                            session->run.complete ? "; this run was completed before, its results are reused"
+                            : session->run.interruptions > 0
+                                ? fmt::format("; resumed, start number {}", session->run.interruptions + 1)
+                                : std::string()));
+  progress.line(fmt::format("noise floor {:.1f} % or {:.0f} ns, copy {:.0f} GB/s, empty graph {:.2f} us",
+                            100 * session->calibration.noise_relative, 1000 * session->calibration.noise_absolute_us,
                             session->calibration.copy_gb_per_s, session->calibration.empty_us));
 }
 
@@ -104,9 +119,10 @@ void print_results(const Session& session, const TuneResult& result) {
   fmt::print("\n{}\n", report_text(result.measurements, result.artifacts.distilled));
   for (const std::string& path : result.paths) fmt::print("wrote {}\n", path);
   if (session.options.quiet) return;
-  fmt::print("\nNext: commit the files of {}; add the .gen.cpp and the _pack.S to your target and link kaon::runtime.\n"
-             "Ask why a shape gets its variant: aot_runner explain --from {} --shape {}\n",
-             result.folder, result.folder, shape_text(session.spec.train.front().shape));
+  fmt::print(
+      "\nNext: commit the files of {}; add the .gen.cpp and the _pack.S to your target and link kaon::runtime.\n"
+      "Ask why a shape gets its variant: aot_runner explain --from {} --shape {}\n",
+      result.folder, result.folder, shape_text(session.spec.train.front().shape));
 }
 
 int run(const TuneOptions& options, Phase until) {
@@ -121,6 +137,11 @@ int run(const TuneOptions& options, Phase until) {
     fmt::print(stderr, "error: say which shapes to tune for: either --shapes FILE or -- PROGRAM ARGS\n");
     return kExitUsage;
   }
+  // Before a program is recorded or anything is tuned: hours of work must not end at a folder that takes no files.
+  if (until >= Phase::kDistill) {
+    if (const Status status = check_writable_folder(output_base(options)); !status.is_ok())
+      return fail(status, session);
+  }
   if (const Status status = open_kernel(&session); !status.is_ok()) return fail(status, session);
   if (!session.source->warnings().empty()) fmt::print(stderr, "{}", session.source->warnings());
   if (const Status status = open_machine(&session); !status.is_ok()) return fail(status, session);
@@ -128,22 +149,25 @@ int run(const TuneOptions& options, Phase until) {
   Result<TuneResult> result = run_tune(&session, until);
   if (!result.is_ok()) return fail(result.status(), session);
   const SweepCounts& counts = result->counts;
-  fmt::print(stderr, "{} variants compiled, {} rejected, {} from the store; {} cells measured, {} failed, {} from the store\n",
-             counts.compiled, counts.rejected, counts.reused_variants, counts.measured, counts.failed, counts.reused_cells);
+  fmt::print(
+      stderr, "{} variants compiled, {} rejected, {} from the store; {} cells measured, {} failed, {} from the store\n",
+      counts.compiled, counts.rejected, counts.reused_variants, counts.measured, counts.failed, counts.reused_cells);
   if (until >= Phase::kDistill) print_results(session, *result);
   return kExitOk;
 }
 
 }  // namespace
 
-void add_tune_commands(CLI::App* app, Action* action, const std::vector<std::string>& typed, const std::vector<std::string>& program) {
+void add_tune_commands(CLI::App* app, Action* action, const std::vector<std::string>& typed,
+                       const std::vector<std::string>& program) {
   for (const PhaseCommand& phase : kCommands) {
     CLI::App* command = app->add_subcommand(phase.name, phase.about);
     command->footer(kTuneFooter);
     auto options = std::make_shared<TuneOptions>();
     add_options(command, options.get());
     if (phase.until == Phase::kCompile) {
-      command->add_option("--compile-for", options->compile_for, "compile for this target, whose device need not be here: sm_90");
+      command->add_option("--compile-for", options->compile_for,
+                          "compile for this target, whose device need not be here: sm_90");
     }
     command->callback([=] {
       options->program = program;

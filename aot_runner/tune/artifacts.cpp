@@ -17,8 +17,8 @@ constexpr const char* kTrainingFile = "training.json";
 // Does not name a folder: the bytes must not depend on where the files lie.
 constexpr const char* kRemakeCommand = "aot_runner emit --from measurements.json";
 
-Result<heuristics::ImageTable> gather_images(const heuristics::Measurements& measurements, const heuristics::Distilled& distilled,
-                                             const ImageSource& images) {
+Result<heuristics::ImageTable> gather_images(const heuristics::Measurements& measurements,
+                                             const heuristics::Distilled& distilled, const ImageSource& images) {
   heuristics::ImageTable all;
   for (const heuristics::DistilledTable& table : distilled.tables) {
     const heuristics::Table& source = measurements.tables[static_cast<size_t>(table.table)];
@@ -34,7 +34,8 @@ Result<heuristics::ImageTable> gather_images(const heuristics::Measurements& mea
 }
 
 /// Images of an existing pack by dtypes and config.
-Result<std::vector<heuristics::VariantImage>> images_in_pack(const PackContents& pack, const std::string& dtypes, const Config& config) {
+Result<std::vector<heuristics::VariantImage>> images_in_pack(const PackContents& pack, const std::string& dtypes,
+                                                             const Config& config) {
   for (const PackTable& table : pack.records.tables) {
     if (table.dtype_key != dtypes) continue;
     for (const PackVariant& variant : table.variants) {
@@ -47,7 +48,18 @@ Result<std::vector<heuristics::VariantImage>> images_in_pack(const PackContents&
       return images;
     }
   }
-  return Status(Code::kNotFound, fmt::format("the old pack has no images of {} {}; run `aot_runner tune` again", dtypes, config.to_text()));
+  return Status(Code::kNotFound, fmt::format("the old pack has no images of {} {}; run `aot_runner tune` again", dtypes,
+                                             config.to_text()));
+}
+
+/// "sm_90 measured here; sm_120 cross-compiled, not run".
+std::string image_list(const PackContents& pack, const PackVariant& variant) {
+  std::string list;
+  for (const ImageRef& ref : variant.images) {
+    list +=
+        fmt::format("{}{} {}", list.empty() ? "" : "; ", pack.images[ref.image].target, image_trust_name(ref.trust));
+  }
+  return list;
 }
 
 }  // namespace
@@ -62,7 +74,8 @@ Result<Artifacts> make_artifacts(const heuristics::Measurements& measurements, c
   KAON_ASSIGN_OR_RETURN(artifacts.distilled, heuristics::fit(measurements, training, {}));
   KAON_ASSIGN_OR_RETURN(const heuristics::ImageTable table, gather_images(measurements, artifacts.distilled, images));
   const std::string& date = measurements.origin.date;
-  KAON_ASSIGN_OR_RETURN(const PackContents contents, heuristics::make_pack(measurements, artifacts.distilled, table, date));
+  KAON_ASSIGN_OR_RETURN(const PackContents contents,
+                        heuristics::make_pack(measurements, artifacts.distilled, table, date));
   KAON_ASSIGN_OR_RETURN(std::string pack, write_pack(contents));
   artifacts.pack_bytes = static_cast<int64_t>(pack.size());
   const heuristics::EmitFacts facts{date, kRemakeCommand, pack_hash(pack.data(), pack.size())};
@@ -80,10 +93,12 @@ Result<Artifacts> make_artifacts(const heuristics::Measurements& measurements, c
 
 Result<std::vector<std::string>> write_artifacts(const Artifacts& artifacts, const std::string& folder) {
   std::vector<std::string> paths;
+  std::vector<std::pair<std::string, std::string>> files;
   for (const auto& [name, bytes] : artifacts.files) {
     paths.push_back(folder + "/" + name);
-    KAON_RETURN_IF_ERROR(write_file(paths.back(), bytes));
+    files.emplace_back(paths.back(), bytes);
   }
+  KAON_RETURN_IF_ERROR(write_files(files));
   return paths;
 }
 
@@ -104,22 +119,37 @@ Result<Loaded> load_measurements(const std::string& path) {
   return loaded;
 }
 
+Result<std::string> images_text(const std::string& pack_path, const std::string& dtypes) {
+  KAON_ASSIGN_OR_RETURN(const std::string bytes, read_file(pack_path));
+  Result<PackContents> pack = read_pack_contents(bytes);
+  if (!pack.is_ok()) return Status(pack.status().code(), pack_path + ": " + pack.status().message());
+  std::string text = fmt::format("images in {}:\n", pack_path);
+  for (const PackTable& table : pack->records.tables) {
+    if (!dtypes.empty() && table.dtype_key != dtypes) continue;
+    for (size_t v = 0; v < table.variants.size(); ++v) {
+      text += fmt::format("  variant {}: {}\n", v, image_list(*pack, table.variants[v]));
+    }
+  }
+  return text;
+}
+
 Result<Remade> remake_artifacts(const std::string& measurements_path) {
   KAON_ASSIGN_OR_RETURN(Loaded loaded, load_measurements(measurements_path));
   const std::string pack_path = loaded.folder + "/" + pack_file_name(loaded.measurements);
   Result<std::string> bytes = read_file(pack_path);
   if (!bytes.is_ok()) {
-    return Status(Code::kNotFound, fmt::format("{}; the images come from the old pack, so put it beside {} or run `aot_runner tune`",
-                                               bytes.status().message(), measurements_path));
+    return Status(Code::kNotFound,
+                  fmt::format("{}; the images come from the old pack, so put it beside {} or run `aot_runner tune`",
+                              bytes.status().message(), measurements_path));
   }
   Result<PackContents> pack = read_pack_contents(*bytes);
   if (!pack.is_ok()) return Status(pack.status().code(), pack_path + ": " + pack.status().message());
   Remade remade;
   remade.folder = loaded.folder;
-  KAON_ASSIGN_OR_RETURN(remade.artifacts,
-                        make_artifacts(loaded.measurements, loaded.training, [&](int table, const Config& config) {
-                          return images_in_pack(*pack, loaded.measurements.tables[static_cast<size_t>(table)].dtype_key(), config);
-                        }));
+  KAON_ASSIGN_OR_RETURN(
+      remade.artifacts, make_artifacts(loaded.measurements, loaded.training, [&](int table, const Config& config) {
+        return images_in_pack(*pack, loaded.measurements.tables[static_cast<size_t>(table)].dtype_key(), config);
+      }));
   return remade;
 }
 

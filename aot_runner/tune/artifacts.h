@@ -1,4 +1,5 @@
-// The files that a run leaves: sources, pack, measurements, training table, report; remade byte for byte from each other.
+// The files that a run leaves: sources, pack, measurements, training table, report; remade byte for byte from each
+// other.
 #pragma once
 
 #include <functional>
@@ -26,7 +27,7 @@ struct Artifacts {
 Result<Artifacts> make_artifacts(const heuristics::Measurements& measurements, const heuristics::TrainingSet& training,
                                  const ImageSource& images);
 
-/// Writes each file whole or not at all; the first failure stops. Returns the paths.
+/// Replaces all files or none. Returns the paths.
 Result<std::vector<std::string>> write_artifacts(const Artifacts& artifacts, const std::string& folder);
 
 /// What `emit --from` does: everything from measurements.json, with training.json and the images of the old pack beside
@@ -44,6 +45,9 @@ struct Loaded {
   std::string folder;
 };
 Result<Loaded> load_measurements(const std::string& path);
+
+/// A line per variant of the pack: its targets, each measured or cross-compiled. Empty `dtypes` stand for all.
+Result<std::string> images_text(const std::string& pack_path, const std::string& dtypes);
 
 /// "softmax_sm90.kpack" and its like.
 std::string pack_file_name(const heuristics::Measurements& measurements);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
@@ -14,6 +15,32 @@ namespace {
 
 Status io_error(const char* doing, const std::string& path, int error, const char* mend) {
   return {Code::kIo, fmt::format("cannot {} {}: errno {}: {}{}", doing, path, error, std::strerror(error), mend)};
+}
+
+constexpr const char* kUnchanged = "; the old file, if there was one, is unchanged";
+
+/// One name, so that a kill leaves at most one, and the next run takes it.
+std::string temporary_name(const std::string& path) { return path + ".tmp"; }
+
+/// The bytes on the disk, beside `path`.
+Status write_temporary(const std::string& path, const std::string& bytes) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code made;
+  if (!folder.empty()) std::filesystem::create_directories(folder, made);
+  if (made) return io_error("make the folder", folder.string(), made.value(), "");
+  const int fd = ::open(temporary_name(path).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (fd < 0) return io_error("write", path, errno, kUnchanged);
+  size_t written = 0;
+  int error = 0;
+  while (written < bytes.size() && error == 0) {
+    const ssize_t n = ::write(fd, bytes.data() + written, bytes.size() - written);
+    if (n < 0 && errno != EINTR) error = errno;
+    if (n > 0) written += static_cast<size_t>(n);
+  }
+  // A full disk may speak up only here.
+  if (error == 0 && ::fsync(fd) != 0 && errno != EINVAL && errno != EROFS) error = errno;
+  if (::close(fd) != 0 && error == 0) error = errno;
+  return error == 0 ? Status::ok() : io_error("write", path, error, kUnchanged);
 }
 
 }  // namespace
@@ -35,28 +62,31 @@ Result<std::string> read_file(const std::string& path) {
   return bytes;
 }
 
-Status write_file(const std::string& path, const std::string& bytes) {
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  std::error_code made;
-  if (!folder.empty()) std::filesystem::create_directories(folder, made);
-  if (made) return io_error("make the folder", folder.string(), made.value(), "");
-  const std::string temporary = path + ".tmp";  // one name, so that a kill leaves at most one, and the next run takes it
-  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (fd < 0) return io_error("write", path, errno, "; nothing was changed");
-  size_t written = 0;
-  int error = 0;
-  while (written < bytes.size() && error == 0) {
-    const ssize_t n = ::write(fd, bytes.data() + written, bytes.size() - written);
-    if (n < 0 && errno != EINTR) error = errno;
-    if (n > 0) written += static_cast<size_t>(n);
+Status write_file(const std::string& path, const std::string& bytes) { return write_files({{path, bytes}}); }
+
+Status write_files(const std::vector<std::pair<std::string, std::string>>& files) {
+  Status status;
+  for (size_t i = 0; i < files.size() && status.is_ok(); ++i) status = write_temporary(files[i].first, files[i].second);
+  for (size_t i = 0; i < files.size() && status.is_ok(); ++i) {
+    const std::string& path = files[i].first;
+    if (::rename(temporary_name(path).c_str(), path.c_str()) != 0) status = io_error("write", path, errno, kUnchanged);
   }
-  // A full disk may speak up only here.
-  if (error == 0 && ::fsync(fd) != 0 && errno != EINVAL && errno != EROFS) error = errno;
-  if (::close(fd) != 0 && error == 0) error = errno;
-  if (error == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
-  if (error == 0) return Status::ok();
-  ::unlink(temporary.c_str());
-  return io_error("write", path, error, "; the old file, if there was one, is unchanged");
+  if (status.is_ok()) return status;
+  for (const auto& [path, bytes] : files) ::unlink(temporary_name(path).c_str());
+  return status;
+}
+
+Status check_writable_folder(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  fs::path existing = fs::absolute(folder.empty() ? "." : folder, ignored);
+  while (!fs::exists(existing, ignored) && existing.has_relative_path()) existing = existing.parent_path();
+  std::string probe = (existing / ".kaon_XXXXXX").string();
+  const int fd = ::mkstemp(probe.data());
+  if (fd < 0) return io_error("write into", folder, errno, "; name a writable folder with --out");
+  ::close(fd);
+  ::unlink(probe.c_str());
+  return Status::ok();
 }
 
 FileLock::~FileLock() {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "runtime/base/status.h"
 
@@ -11,6 +13,13 @@ namespace kaon::runner {
 Result<std::string> read_file(const std::string& path);
 /// Writes beside the target and renames, so that a failure leaves the old file. kIo with path and errno.
 Status write_file(const std::string& path, const std::string& bytes);
+/// Paths and bytes, all or none: no file is replaced before every one lies beside its target, on the disk. kIo with
+/// path and errno.
+Status write_files(const std::vector<std::pair<std::string, std::string>>& files);
+
+/// kIo with path and errno unless files can be made in `folder`, or in the nearest folder above that exists. Leaves
+/// nothing behind.
+Status check_writable_folder(const std::string& folder);
 
 /// A lock on a file that is held until the object ends or the process does, however it ends.
 class FileLock {

@@ -105,17 +105,21 @@ Status search_phase(Session* session, BindingRun* run) {
 }
 
 /// Every final config on every shape of a set, in one pass.
-Status matrix_phase(Session* session, BindingRun* run, const char* title, const std::vector<WeightedShape>& shapes, int pass) {
+Status matrix_phase(Session* session, BindingRun* run, const char* title, const std::vector<WeightedShape>& shapes,
+                    int pass) {
   if (shapes.empty()) return Status::ok();
   session->progress->phase(fmt::format("{} {}: {} configs on {} shapes", title, binding_name(*session, *run->binding),
                                        run->finalists.size(), shapes.size()));
   session->progress->batch("", static_cast<int>(run->finalists.size() * shapes.size()), 0);
-  const auto is_wanted = [&](const Config& config, const Shape& shape) { return worth_measuring(run->space, config, shape); };
+  const auto is_wanted = [&](const Config& config, const Shape& shape) {
+    return worth_measuring(run->space, config, shape);
+  };
   KAON_RETURN_IF_ERROR(run->sweep->fill(run->finalists, shapes, pass, is_wanted));
   session->progress->finish();
   for (const Config& config : run->finalists) {
     for (const WeightedShape& s : shapes) {
-      if (const StoredCell* cell = run->sweep->cell(config, s.shape, pass); cell != nullptr) run->seconds += cell->seconds;
+      if (const StoredCell* cell = run->sweep->cell(config, s.shape, pass); cell != nullptr)
+        run->seconds += cell->seconds;
     }
   }
   return Status::ok();
@@ -141,7 +145,8 @@ void add_counts(const SweepCounts& from, SweepCounts* to) {
 }
 
 /// Configs that the distiller kept, per binding.
-std::vector<std::vector<Config>> kept_configs(const heuristics::Measurements& measurements, const heuristics::TrainingSet& training) {
+std::vector<std::vector<Config>> kept_configs(const heuristics::Measurements& measurements,
+                                              const heuristics::TrainingSet& training) {
   std::vector<std::vector<Config>> kept(measurements.tables.size());
   for (size_t t = 0; t < training.tables.size(); ++t) {
     for (int32_t c : training.tables[t].kept) {
@@ -158,17 +163,17 @@ Status make_outputs(Session* session, Phase until, TuneResult* result) {
   KAON_ASSIGN_OR_RETURN(result->training, heuristics::make_training(result->measurements, options));
   KAON_ASSIGN_OR_RETURN(const VariantImages images,
                         gather_variant_images(session, kept_configs(result->measurements, result->training)));
-  KAON_ASSIGN_OR_RETURN(result->artifacts,
-                        make_artifacts(result->measurements, result->training,
-                                       [&](int table, const Config& config) -> Result<std::vector<heuristics::VariantImage>> {
-                                         return images[static_cast<size_t>(table)].at(config);
-                                       }));
-  const std::string base = session->options.out.empty() ? std::filesystem::path(session->options.tile).parent_path().string()
-                                                        : session->options.out;
-  result->folder = (base.empty() ? std::string(".") : base) + "/" + session->device.hardware;
+  KAON_ASSIGN_OR_RETURN(
+      result->artifacts,
+      make_artifacts(result->measurements, result->training,
+                     [&](int table, const Config& config) -> Result<std::vector<heuristics::VariantImage>> {
+                       return images[static_cast<size_t>(table)].at(config);
+                     }));
+  result->folder = output_base(session->options) + "/" + session->device.hardware;
   if (until == Phase::kDistill) {
     // Measurements and training table only: what `emit` needs, and what another machine may continue from.
-    std::erase_if(result->artifacts.files, [](const auto& file) { return file.first != "measurements.json" && file.first != "training.json"; });
+    std::erase_if(result->artifacts.files,
+                  [](const auto& file) { return file.first != "measurements.json" && file.first != "training.json"; });
   } else {
     session->progress->phase("emit");
   }
@@ -178,8 +183,17 @@ Status make_outputs(Session* session, Phase until, TuneResult* result) {
 
 }  // namespace
 
+std::string output_base(const TuneOptions& options) {
+  const std::string base =
+      options.out.empty() ? std::filesystem::path(options.tile).parent_path().string() : options.out;
+  return base.empty() ? std::string(".") : base;
+}
+
 Result<TuneResult> run_tune(Session* session, Phase until) {
   TuneResult result;
+  if (until >= Phase::kDistill) {
+    KAON_RETURN_IF_ERROR(check_writable_folder(output_base(session->options) + "/" + session->device.hardware));
+  }
   std::vector<heuristics::Table> tables;
   double seconds = 0;
   for (const BoundKernel& binding : session->bindings) {

@@ -20,6 +20,9 @@ struct TuneResult {
   SweepCounts counts;
 };
 
+/// The folder that a run with these options makes its results folder in.
+std::string output_base(const TuneOptions& options);
+
 /// Runs the phases up to `until` on an open session. Resumes by itself: what the store holds is not made again. With
 /// kCompile nothing is measured and the whole candidate list of the search's first batch (all of it for exhaustive and
 /// random) is compiled into the store. After kMeasure and kEvaluate only `counts` is filled.

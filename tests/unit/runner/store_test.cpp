@@ -3,9 +3,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -54,12 +56,16 @@ StoredCell make_cell(int64_t block, const std::string& shape, double us) {
 }
 
 TEST_F(StoreTest, VariantsImagesAndCellsSurviveReopening) {
-  const std::string image("\x7f" "ELF\0\1\2", 7);
+  const std::string image(
+      "\x7f"
+      "ELF\0\1\2",
+      7);
   {
     auto store = open();
     const int64_t context = store->context("a").value();
     ASSERT_TRUE(store->put_variant(context, make_variant(4, image), image).is_ok());
-    StoredVariant rejected{make_config(8), Code::kIllegalConfig, "needs 300 registers, the target has 255", "", "", "", 0};
+    StoredVariant rejected{
+        make_config(8), Code::kIllegalConfig, "needs 300 registers, the target has 255", "", "", "", 0};
     ASSERT_TRUE(store->put_variant(context, rejected, "").is_ok());
     StoredCell failed = make_cell(4, "4x9", 0);
     failed.failure = Failure::kRedZone;
@@ -125,7 +131,8 @@ TEST_F(StoreTest, PruneKeepsOnlyWhatMatches) {
 }
 
 TEST_F(StoreTest, AForeignFileIsCorruptAndNamed) {
-  std::ofstream(folder_ + "/tuning.sqlite") << "this is a diary, not a database, and long enough to have a header of one";
+  std::ofstream(folder_ + "/tuning.sqlite")
+      << "this is a diary, not a database, and long enough to have a header of one";
   const auto store = Store::open(folder_);
   ASSERT_FALSE(store.is_ok());
   EXPECT_EQ(store.status().code(), Code::kCorrupt);
@@ -181,11 +188,70 @@ TEST_F(StoreTest, WriteFileReplacesWholeAndKeepsTheOldOnFailure) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_ + "/sub"), {}), 2) << "no temporary file stays";
 }
 
-TEST(Files, AFullDiskIsNamedAndLosesNothing) {
-  // /dev/full takes an open and refuses every write, as a full disk does.
-  const Status status = write_file("/dev/full/out.txt", "x");
-  ASSERT_FALSE(status.is_ok());
-  EXPECT_THAT(status.message(), HasSubstr("/dev/full"));
+/// While it lives, no file of this process grows beyond `bytes`: writes fail as on a full disk, with another errno.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : on_signal_(std::signal(SIGXFSZ, SIG_IGN)) {
+    EXPECT_EQ(::getrlimit(RLIMIT_FSIZE, &before_), 0);
+    const rlimit limit{bytes, before_.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+  }
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, on_signal_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*on_signal_)(int);
+};
+
+TEST_F(StoreTest, FilesAreReplacedTogetherOrNotAtAll) {
+  const std::string small = folder_ + "/small", large = folder_ + "/large", bytes(100000, 'n');
+  ASSERT_TRUE(write_files({{small, "old"}, {large, "old too"}}).is_ok());
+  Status status;
+  {
+    const FileSizeLimit limit(4096);
+    status = write_files({{small, "new"}, {large, bytes}});
+  }
+  EXPECT_EQ(status.code(), Code::kIo);
+  EXPECT_EQ(status.message(),
+            "cannot write " + large + ": errno 27: File too large; the old file, if there was one, is unchanged");
+  EXPECT_EQ(read_file(small).value(), "old");
+  EXPECT_EQ(read_file(large).value(), "old too");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 2) << "no temporary file stays";
+  ASSERT_TRUE(write_files({{small, "new"}, {large, bytes}}).is_ok());
+  EXPECT_EQ(read_file(small).value(), "new");
+  EXPECT_EQ(read_file(large).value(), bytes);
+}
+
+TEST_F(StoreTest, AFullDiskIsOneErrorAndKeepsTheCells) {
+  const std::string image(1 << 20, 'i');
+  auto store = open();
+  const int64_t context = store->context("a").value();
+  ASSERT_TRUE(store->put_cells(context, {make_cell(4, "1", 1)}).is_ok());
+  Status status;
+  {
+    const FileSizeLimit limit(200000);
+    status = store->put_variant(context, make_variant(4, image), image);
+  }
+  EXPECT_EQ(status.code(), Code::kIo);
+  EXPECT_THAT(status.message(), HasSubstr("cannot write the store " + folder_ + "/tuning.sqlite"));
+  EXPECT_THAT(status.message(), HasSubstr("errno"));
+  EXPECT_THAT(status.message(), HasSubstr("free some space or set KAON_CACHE_DIR"));
+  store = open();
+  EXPECT_EQ(store->cells(context).value().size(), 1u);
+  EXPECT_FALSE(store->find_variant(context, make_config(4)).value().has_value());
+  ASSERT_TRUE(store->put_variant(context, make_variant(4, image), image).is_ok());
+  EXPECT_EQ(store->image(content_hash(image)).value(), image);
+}
+
+TEST_F(StoreTest, AFolderThatTakesNoFilesIsNamed) {
+  EXPECT_TRUE(check_writable_folder(folder_ + "/not/yet/made").is_ok());
+  EXPECT_TRUE(std::filesystem::is_empty(folder_)) << "nothing stays";
+  EXPECT_THAT(check_writable_folder("/proc/none").message(), HasSubstr("cannot write into /proc/none: errno 2: "));
+  std::ofstream(folder_ + "/file") << "x";
+  EXPECT_THAT(check_writable_folder(folder_ + "/file").message(), HasSubstr("/file: errno 20: Not a directory"));
 }
 
 }  // namespace

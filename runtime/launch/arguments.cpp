@@ -34,6 +34,13 @@ KAON_COLD bool fits_address_space(const TensorView& view, const int64_t* strides
          !__builtin_mul_overflow(low, bytes, &low);
 }
 
+KAON_COLD bool has_no_elements(const TensorView& view) {
+  for (int axis = 0; axis < view.rank; ++axis) {
+    if (view.sizes[axis] == 0) return true;
+  }
+  return false;
+}
+
 // Below this no sum of kMaxRank products of an extent and a stride, times 8 bytes, leaves 64 bits.
 constexpr uint64_t kSmall = uint64_t{1} << 28;
 
@@ -198,7 +205,7 @@ inline bool ArgumentChecker::fill_tensor(int index, const TensorView& view, cons
       if (size < 0) return tensor_fault(Fault::kNegative, index, axis, view, first, slots, error);
       stride = axis == rank - 1 ? 1 : 0;
       is_empty |= size == 0;
-    } else if (stride == 0 && info.is_output) {
+    } else if (stride == 0 && info.is_output && !has_no_elements(view)) {
       return tensor_fault(Fault::kOutputStride, index, axis, view, first, slots, error);
     }
     if (rule.rule == AxisRule::kBind) {

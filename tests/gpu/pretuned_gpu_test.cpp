@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <limits>
@@ -120,6 +121,10 @@ class PretunedOnGpu : public testing::Test {
     ASSERT_EQ(driver_->device_primary_ctx_retain(&context, 0), cuda::kCudaSuccess);
     ASSERT_EQ(driver_->ctx_set_current(context), cuda::kCudaSuccess);
     kaon_register_pretuned();
+    // Packs that were just tuned come before the linked ones.
+    const char* fresh = std::getenv("KAON_BENCH_PACKS");
+    std::stringstream paths(fresh != nullptr ? fresh : "");
+    for (std::string path; std::getline(paths, path, ':');) ASSERT_TRUE(path.empty() || load_pack(path).is_ok()) << path;
   }
 
   void check_all(const std::string& name, int num_inputs, const std::vector<Case>& cases) {

@@ -1,10 +1,13 @@
 #include "compiler/codegen/assemble.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -18,44 +21,68 @@
 namespace kaon::compiler {
 namespace {
 
-bool is_executable(const std::string& path) { return access(path.c_str(), X_OK) == 0; }
-
-std::vector<std::string> ptxas_candidates() {
-  std::vector<std::string> paths;
-  if (const char* path = std::getenv("PATH")) {
-    std::string folder;
-    for (const char* c = path;; ++c) {
-      if (*c != ':' && *c != '\0') {
-        folder += *c;
-        continue;
-      }
-      if (!folder.empty()) paths.push_back(folder + "/ptxas");
-      folder.clear();
-      if (*c == '\0') break;
-    }
-  }
-  for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
-    if (const char* home = std::getenv(name)) paths.push_back(std::string(home) + "/bin/ptxas");
-  }
-  paths.push_back("/usr/local/cuda/bin/ptxas");
-  return paths;
+/// 0 when `path` is a file that may be executed, else the errno that says why not.
+int why_not_executable(const std::string& path) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0) return errno;
+  if (S_ISDIR(info.st_mode)) return EISDIR;
+  return access(path.c_str(), X_OK) == 0 ? 0 : errno;
 }
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+/// Where ptxas may lie, and the same places as the reader knows them.
+struct Places {
+  std::vector<std::string> paths;
+  std::string words;
+};
+
+Places places_of_ptxas() {
+  Places search;
+  const std::string path = variable("PATH");
+  std::string folder;
+  for (const char c : path + ":") {
+    if (c != ':') {
+      folder += c;
+      continue;
+    }
+    if (!folder.empty()) search.paths.push_back(folder + "/ptxas");
+    folder.clear();
+  }
+  search.words = "KAON_PTXAS (not set), PATH (" + (path.empty() ? "not set" : path) + ")";
+  for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
+    const std::string home = variable(name);
+    if (!home.empty()) search.paths.push_back(home + "/bin/ptxas");
+    search.words += std::string(", ") + name + "/bin (" + (home.empty() ? "not set" : home + "/bin") + ")";
+  }
+  search.paths.push_back("/usr/local/cuda/bin/ptxas");
+  search.words += ", /usr/local/cuda/bin";
+  return search;
+}
+
+const std::string kPtxasMend =
+    "install a CUDA toolkit of 12.4 or newer (its compiler package alone will do) or set KAON_PTXAS to its ptxas; the "
+    "device and target host needs none";
 
 }  // namespace
 
 Result<std::string> find_ptxas() {
-  const char* chosen = std::getenv("KAON_PTXAS");
-  if (chosen != nullptr && *chosen != '\0') {
-    if (is_executable(chosen)) return std::string(chosen);
-    return Status(Code::kUnsupported, std::string("KAON_PTXAS names ") + chosen + ", which is no executable file");
+  const std::string chosen = variable("KAON_PTXAS");
+  if (!chosen.empty()) {
+    const int error = why_not_executable(chosen);
+    if (error == 0) return chosen;
+    return Status(Code::kUnsupported, "KAON_PTXAS is " + chosen + ", expected an executable file: errno " +
+                                          std::to_string(error) + ": " + std::strerror(error) + "; " + kPtxasMend +
+                                          ", or unset it to look in PATH, CUDA_HOME/bin and /usr/local/cuda/bin");
   }
-  for (const std::string& path : ptxas_candidates()) {
-    if (is_executable(path)) return path;
+  const Places search = places_of_ptxas();
+  for (const std::string& path : search.paths) {
+    if (why_not_executable(path) == 0) return path;
   }
-  return Status(
-      Code::kUnsupported,
-      "no ptxas in KAON_PTXAS, PATH, CUDA_HOME/bin, CUDA_PATH/bin or /usr/local/cuda/bin; install a CUDA toolkit "
-      "(12.4 or newer; its compiler package alone will do) or set KAON_PTXAS");
+  return Status(Code::kUnsupported, "found no ptxas; looked at " + search.words + "; " + kPtxasMend);
 }
 
 Result<std::string> ptxas_version(const std::string& path) {

@@ -1,5 +1,6 @@
 // The program aot_runner: tunes a kernel on this machine's device and writes the sources that ship.
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <string>
 #include <vector>
 
@@ -8,7 +9,8 @@
 namespace {
 
 constexpr const char* kAbout =
-    "Tunes a tile kernel ahead of time: compiles configs, measures them over a sweep of shapes, and writes sources that pick\n"
+    "Tunes a tile kernel ahead of time: compiles configs, measures them over a sweep of shapes, and writes sources "
+    "that pick\n"
     "the right one by shape.";
 
 constexpr const char* kFooter = R"(
@@ -63,5 +65,6 @@ int main(int argc, char** argv) {
     const int code = app.exit(error);
     return code == 0 ? kExitOk : kExitUsage;
   }
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is then an error of the write, which names the file
   return action();
 }

@@ -27,7 +27,7 @@ struct Artifacts {
 Result<Artifacts> make_artifacts(const heuristics::Measurements& measurements, const heuristics::TrainingSet& training,
                                  const ImageSource& images);
 
-/// Replaces all files or none. Returns the paths.
+/// Replaces the files when all are on the disk, the source last. Returns the paths.
 Result<std::vector<std::string>> write_artifacts(const Artifacts& artifacts, const std::string& folder);
 
 /// What `emit --from` does: everything from measurements.json, with training.json and the images of the old pack beside

@@ -80,7 +80,9 @@ Status check_writable_folder(const std::string& folder) {
   namespace fs = std::filesystem;
   std::error_code ignored;
   fs::path existing = fs::absolute(folder.empty() ? "." : folder, ignored);
-  while (!fs::exists(existing, ignored) && existing.has_relative_path()) existing = existing.parent_path();
+  // Not through links: one that leads nowhere takes no files.
+  while (!fs::exists(fs::symlink_status(existing, ignored)) && existing.has_relative_path())
+    existing = existing.parent_path();
   std::string probe = (existing / ".kaon_XXXXXX").string();
   const int fd = ::mkstemp(probe.data());
   if (fd < 0) return io_error("write into", folder, errno, "; name a writable folder with --out");

@@ -13,8 +13,8 @@ namespace kaon::runner {
 Result<std::string> read_file(const std::string& path);
 /// Writes beside the target and renames, so that a failure leaves the old file. kIo with path and errno.
 Status write_file(const std::string& path, const std::string& bytes);
-/// Paths and bytes, all or none: no file is replaced before every one lies beside its target, on the disk. kIo with
-/// path and errno.
+/// Paths and bytes. No file is replaced before all lie beside their targets on the disk: a full one keeps every old
+/// file. kIo with path and errno.
 Status write_files(const std::vector<std::pair<std::string, std::string>>& files);
 
 /// kIo with path and errno unless files can be made in `folder`, or in the nearest folder above that exists. Leaves

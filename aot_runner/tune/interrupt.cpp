@@ -25,8 +25,6 @@ void install_interrupt_handlers() {
   action.sa_handler = on_signal;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
-  // A limit on the size of files is then an error of the write, which names the file.
-  std::signal(SIGXFSZ, SIG_IGN);
 }
 
 Status interrupt_status() { return {Code::kTimeout, kInterrupted}; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A whole tuning run on the CPU target: killed three times and resumed, remade byte for byte, explained, checked, and
-# every kind of broken input answered with one clear error.
+# A whole tuning run on the CPU target: killed three times and resumed, remade byte for byte, explained, checked, with
+# images for further targets; and broken input, full disks and missing tools answered with one clear error each.
 set -u
 runner=$1
 source_dir=$2
@@ -32,7 +32,7 @@ done
 "${run[@]}" "$work/killed" > "$work/log" 2>&1 || { fail "the resumed run"; cat "$work/log"; }
 grep -q "resumed, start number" "$work/log" || fail "the resume does not say so"
 grep -q "share of the oracle" "$work/log" || fail "no summary"
-grep -q "if [MN]" "$work/log" || grep -q "variant 0" "$work/log" || fail "no tree"
+grep -A1 "^tree of softmax f32:" "$work/log" | grep -Eq "^  (if|variant) " || { fail "no tree"; cat "$work/log"; }
 
 echo "== from the same store in one go: the same bytes"
 KAON_ASSERT_CACHE_HIT=1 "${run[@]}" "$work/again" > "$work/log" 2>&1 || { fail "the run from the store"; cat "$work/log"; }
@@ -72,11 +72,91 @@ expect 1 "unknown dim \"K\"; the kernel's dims are M, N" "$runner" tune "$tile" 
 expect 1 "unknown device 'tpu:0'" "$runner" tune "$tile" --shapes "$work/softmax.shapes.json" --device tpu:0
 expect 2 "say which shapes" "$runner" tune "$tile" --device host
 expect 1 "errno" env KAON_CACHE_DIR=/proc/none "$runner" tune "$tile" --shapes "$work/softmax.shapes.json" --device host
-expect 1 "KAON_PTXAS" env KAON_PTXAS=/none "$runner" compile "$tile" --shapes "$work/softmax.shapes.json" --compile-for sm_90
-expect 1 "errno" "${run[@]}" /proc/none
+expect 1 "cannot write into /proc/none: errno 2: No such file or directory" "${run[@]}" /proc/none
+grep -q "search" "$work/log" && fail "tuning started before the folder was tried"
 head -c 1000 "$results/softmax_host.kpack" > "$work/emitted/softmax_host.kpack"
 expect 1 "softmax_host.kpack: " "$runner" emit --from "$work/emitted"
 diff -r "$work/before" "$results" || fail "a failed command changed the results"
+
+echo "== a full disk: one error that names the file, the old files stay, the same command goes on"
+# A limit on the size of files ends as a full disk does.
+echo old > "$work/emitted/measurements.json"
+(ulimit -f 4; "$runner" emit --from "$results" --out "$work/emitted" > "$work/log" 2>&1)
+[ $? -eq 1 ] || fail "emit under a limit"
+grep -q "cannot write $work/emitted/.*: errno 27: File too large" "$work/log" || { fail "no errno"; cat "$work/log"; }
+[ "$(cat "$work/emitted/measurements.json")" = old ] || fail "a file was replaced though another did not fit"
+expect 0 "wrote $work/emitted/softmax_host.gen.cpp" "$runner" emit --from "$results" --out "$work/emitted"
+diff -r "$results" "$work/emitted" || fail "emit gives other bytes after a full disk"
+# Runs a command with a small disk mounted on a folder, which nobody else sees.
+on_disk() {  # on_disk SIZE FOLDER COMMAND...
+  unshare -rm bash -c 'mount -t tmpfs -o "size=$1" none "$2" && shift 2 && "$@"' - "$@"
+}
+full_outputs() {  # the old files lie on the disk, and the new ones do not fit beside them
+  cp -r "$results" "$work/disk/host" || return 9
+  "$@" "$work/disk"
+  local code=$?
+  diff -r "$results" "$work/disk/host" || return 9
+  return "$code"
+}
+full_store() {
+  export KAON_CACHE_DIR=$work/disk
+  "$@" "$work/full"
+  local code=$?
+  mount -o remount,size=256m "$work/disk" && "$runner" cache || return 9
+  "$@" "$work/full" > "$work/log_after" 2>&1 || return 9
+  return "$code"
+}
+export -f full_outputs full_store
+export runner work results
+mkdir "$work/disk"
+if on_disk 64k "$work/disk" true 2> /dev/null; then
+  size=$(($(du -sk "$results" | cut -f1) + 16))k
+  expect 1 "cannot write $work/disk/host/.*: errno 28: No space left on device" \
+    on_disk "$size" "$work/disk" bash -c 'full_outputs "$@"' - "${run[@]}"
+  KAON_ASSERT_CACHE_HIT=1 "${run[@]}" "$work/after" > "$work/log" 2>&1 || { fail "the same command afterwards"; cat "$work/log"; }
+  diff -r "$results" "$work/after/host" || fail "files differ after a full disk"
+  expect 1 "cannot write the store $work/disk/tuning.sqlite: .*errno 28: .*free some space" \
+    on_disk 256k "$work/disk" bash -c 'full_store "$@"' - "${run[@]}"
+  [ "$(grep -c "^error: " "$work/log")" -eq 1 ] || { fail "more than one error"; cat "$work/log"; }
+  grep -q " [1-9][0-9]* variants" "$work/log" || { fail "the store lost what it had"; cat "$work/log"; }
+  grep -Eq "[1-9][0-9]* from the store; " "$work/log_after" || { fail "nothing was reused"; cat "$work/log_after"; }
+else
+  echo "not run: no tmpfs can be mounted here; store_test has the same with a limit on file sizes"
+fi
+
+echo "== no ptxas: what was looked at, and what to do"
+kaonc=$(dirname "$runner")/kaonc
+mend="install a CUDA toolkit of 12.4 or newer .* or set KAON_PTXAS to its ptxas; .* host needs none"
+compile=("$runner" compile "$tile" --shapes "$work/softmax.shapes.json" --compile-for sm_90)
+cubin=("$kaonc" --emit=cubin --target=sm_90 "$tile")
+cp "$tile" "$work/ptxas"
+chmod a-x "$work/ptxas"
+for command in compile cubin; do
+  declare -n words=$command
+  expect 1 "KAON_PTXAS is /none, expected an executable file: errno 2: .*$mend" env KAON_PTXAS=/none "${words[@]}"
+  expect 1 "KAON_PTXAS is $work/ptxas, .*errno 13: .*$mend" env KAON_PTXAS="$work/ptxas" "${words[@]}"
+  toolkit=/usr/local/cuda/bin
+  bare=(env -u KAON_PTXAS -u CUDA_PATH CUDA_HOME=/no/cuda PATH=/no/tools "${words[@]}")
+  looked="KAON_PTXAS (not set), PATH (/no/tools), CUDA_HOME/bin (/no/cuda/bin), CUDA_PATH/bin (not set), $toolkit"
+  if [ ! -x $toolkit/ptxas ]; then
+    expect 1 "found no ptxas; looked at $looked; $mend" "${bare[@]}"
+  elif on_disk 64k $toolkit true 2> /dev/null; then
+    expect 1 "found no ptxas; looked at $looked; $mend" on_disk 64k $toolkit "${bare[@]}"
+  fi
+done
+
+echo "== further targets: in the pack, and said not to have run"
+if "${compile[@]}" --effort none > "$work/log" 2>&1; then
+  "${run[@]}" "$work/cross" --targets sm_80,sm_100,sm_120 > "$work/log" 2>&1 || { fail "tuning with --targets"; cat "$work/log"; }
+  "$runner" explain --from "$work/cross/host" --shape 8x127 > "$work/log" || fail "explain"
+  all="host measured here; sm_80 cross-compiled, not run; sm_100 cross-compiled, not run; sm_120 cross-compiled, not run"
+  [ "$(grep -c "^  variant [0-9]*: host measured" "$work/log")" -ge 1 ] || { fail "no images listed"; cat "$work/log"; }
+  grep "^  variant [0-9]*: host measured" "$work/log" | grep -vq ": $all\$" && { fail "images missing"; cat "$work/log"; }
+  expect 0 "up to date" "$runner" check "$work/cross/host" --tile "$tile"
+else
+  grep -q "set KAON_PTXAS" "$work/log" || { fail "compiling for sm_90"; cat "$work/log"; }
+  echo "not run: no ptxas"
+fi
 
 echo "== an edited kernel makes the results stale; a comment does not"
 cp "$source_dir/pretuned/softmax/softmax.tile" "$tile"

@@ -250,6 +250,8 @@ TEST_F(StoreTest, AFolderThatTakesNoFilesIsNamed) {
   EXPECT_TRUE(check_writable_folder(folder_ + "/not/yet/made").is_ok());
   EXPECT_TRUE(std::filesystem::is_empty(folder_)) << "nothing stays";
   EXPECT_THAT(check_writable_folder("/proc/none").message(), HasSubstr("cannot write into /proc/none: errno 2: "));
+  std::filesystem::create_symlink("/nowhere", folder_ + "/link");
+  EXPECT_THAT(check_writable_folder(folder_ + "/link").message(), HasSubstr("/link: errno 2: "));
   std::ofstream(folder_ + "/file") << "x";
   EXPECT_THAT(check_writable_folder(folder_ + "/file").message(), HasSubstr("/file: errno 20: Not a directory"));
 }

@@ -61,6 +61,7 @@ std::vector<VectorGuard> Lowering::vector_guards(Access& access, const std::vect
 /// one of the others, by the end.
 std::vector<CutSet> Lowering::cut_sets(const Access& access, const std::vector<std::vector<uint32_t>>& groups,
                                        const std::vector<VectorGuard>& guards) {
+  if (access.vector == 1) return {};  // one element is wholly in or out
   const bool is_shifted = kernel_.axis(access.type.axes[static_cast<size_t>(access.vector_dim)]).origin != kNoValue;
   std::vector<int> others;
   for (int dim = 0; dim < access.type.rank(); ++dim) {

@@ -10,7 +10,6 @@
 
 #include "runtime/base/guards.h"
 
-
 namespace kaon::heuristics {
 namespace {
 

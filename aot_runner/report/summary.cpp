@@ -28,9 +28,10 @@ void add_node(const Measurements& m, const DistilledTable& table, int node, int 
   if (n.feature < 0) {
     const std::vector<uint16_t>& ranked = table.tree.leaves[n.leaf];
     const std::vector<uint16_t> rest(ranked.begin() + 1, ranked.end());
-    *out += fmt::format("{}variant {}: {}{}  [{} shapes]\n", indent, ranked[0],
-                        config_row(m, table, ranked[0]).variant.config.to_text(),
-                        rest.empty() ? std::string() : fmt::format("; where a guard refuses: {}", fmt::join(rest, ", ")), n.shapes);
+    *out += fmt::format(
+        "{}variant {}: {}{}  [{} shapes]\n", indent, ranked[0],
+        config_row(m, table, ranked[0]).variant.config.to_text(),
+        rest.empty() ? std::string() : fmt::format("; where a guard refuses: {}", fmt::join(rest, ", ")), n.shapes);
     return;
   }
   const std::string& name = table.tree.features[static_cast<size_t>(n.feature)].name;
@@ -46,7 +47,8 @@ std::string binding_title(const Measurements& m, const DistilledTable& table) {
 
 std::vector<int64_t> dims_of(const Signature& signature, const std::vector<int64_t>& slots) {
   std::vector<int64_t> dims;
-  for (size_t d = 0; d < signature.dims.size(); ++d) dims.push_back(slots[static_cast<size_t>(signature.dim_slot(static_cast<int>(d)))]);
+  for (size_t d = 0; d < signature.dims.size(); ++d)
+    dims.push_back(slots[static_cast<size_t>(signature.dim_slot(static_cast<int>(d)))]);
   return dims;
 }
 
@@ -82,8 +84,9 @@ std::string rivals_text(const Measurements& m, const DistilledTable& kept, const
   const int shape = nearest_shape(table, dims);
   if (shape < 0 || table.num_passes() == 0) return "";
   const heuristics::Shape& measured = table.shapes[static_cast<size_t>(shape)];
-  std::string out = fmt::format("nearest measured shape: {} ({})\n", heuristics::shape_text(table.signature, measured.slots),
-                                heuristics::role_name(measured.role));
+  std::string out =
+      fmt::format("nearest measured shape: {} ({})\n", heuristics::shape_text(table.signature, measured.slots),
+                  heuristics::role_name(measured.role));
   std::vector<std::pair<int64_t, int>> times;
   for (size_t v = 0; v < kept.variants.size(); ++v) {
     const heuristics::Cell& cell = table.cell(0, kept.variants[v].config, shape);
@@ -123,13 +126,15 @@ Result<std::string> explain_text(const Measurements& measurements, const heurist
     if (kept.dtypes != dtypes && !(dtypes.empty() && distilled.tables.size() == 1)) continue;
     const heuristics::Table& table = measurements.tables[static_cast<size_t>(kept.table)];
     if (dims.size() != table.signature.dims.size()) {
-      return Status(Code::kInvalidArgument, fmt::format("the shape has {} dims, expected {} ({})", dims.size(),
-                                                        table.signature.dims.size(), fmt::join(table.signature.dims, ", ")));
+      return Status(Code::kInvalidArgument,
+                    fmt::format("the shape has {} dims, expected {} ({})", dims.size(), table.signature.dims.size(),
+                                fmt::join(table.signature.dims, ", ")));
     }
     const std::vector<int64_t> scalars(table.signature.scalars.size(), 1);
     const std::vector<int64_t> slots = heuristics::contiguous_slots(table.signature, dims, scalars);
     std::string out = fmt::format("{} at {} on {} ({}):\n", binding_title(measurements, kept),
-                                  heuristics::shape_text(table.signature, slots), measurements.device.name, measurements.device.hardware);
+                                  heuristics::shape_text(table.signature, slots), measurements.device.name,
+                                  measurements.device.hardware);
     const TreeNode* leaf = walk(kept.tree, slots.data(), &out);
     for (const uint16_t variant : kept.tree.leaves[leaf->leaf]) {
       const heuristics::ConfigRow& row = config_row(measurements, kept, variant);
@@ -144,14 +149,15 @@ Result<std::string> explain_text(const Measurements& measurements, const heurist
       out += fmt::format("   guards: {}\n", guards_text(table.signature, row.variant.guards));
       out += fmt::format("   {} registers, {} B shared memory, {} threads\n", row.resources.registers,
                          row.variant.plan.shared_bytes, row.variant.plan.threads);
-      out += fmt::format("   serves {} measured shapes at {:.3f} of the oracle on average, {:.3f} at worst\n", evidence.shapes_served,
-                         evidence.shapes_served > 0 ? 1 / evidence.geomean_slowdown : 0.0,
+      out += fmt::format("   serves {} measured shapes at {:.3f} of the oracle on average, {:.3f} at worst\n",
+                         evidence.shapes_served, evidence.shapes_served > 0 ? 1 / evidence.geomean_slowdown : 0.0,
                          evidence.shapes_served > 0 ? 1 / evidence.worst_slowdown : 0.0);
       break;
     }
     return out + rivals_text(measurements, kept, dims);
   }
-  return Status(Code::kNotFound, fmt::format("no table for dtypes '{}'; there are {}", dtypes, fmt::join(known, " | ")));
+  return Status(Code::kNotFound,
+                fmt::format("no table for dtypes '{}'; there are {}", dtypes, fmt::join(known, " | ")));
 }
 
 }  // namespace kaon::runner

@@ -16,7 +16,7 @@ if [ -f .carry/kaon.tar.gz ]; then
 else
   bin=$PWD/build/release/bin
 fi
-export PATH=$bin:$PATH KAON_CACHE_DIR=${KAON_CACHE_DIR:-${TMPDIR:-/tmp}/kaon-cache}
+export PATH=$bin:$PWD/build/release/tests/gpu:$PATH KAON_CACHE_DIR=${KAON_CACHE_DIR:-${TMPDIR:-/tmp}/kaon-cache}
 kernels=${KAON_KERNELS:-vector_add softmax}
 failed=0
 note() { printf '\n== %s\n' "$*"; }
@@ -32,7 +32,7 @@ tune() {
   for kernel in $kernels; do
     note "tuning $kernel"
     aot_runner tune "pretuned/$kernel/$kernel.tile" --shapes "pretuned/$kernel/$kernel.shapes.json" --device cuda:0 \
-      --out "$results/$kernel" --targets sm_80,sm_100,sm_120 ${KAON_TUNE_ARGS:-} || failed=1
+      --out "$results/$kernel" --targets sm_100,sm_120 ${KAON_TUNE_ARGS:-} || failed=1
     aot_runner tune "pretuned/$kernel/$kernel.tile" --shapes "pretuned/$kernel/$kernel.host.shapes.json" --device host \
       --effort quick --budget-seconds 60 --out "$results/$kernel" >"$out/host-$kernel.log" 2>&1 || failed=1
   done
@@ -58,7 +58,7 @@ sanitize() {
   use_fresh_packs
   for tool in memcheck racecheck; do
     note "compute-sanitizer --tool $tool"
-    compute-sanitizer --tool "$tool" --error-exitcode 1 "$bin/pretuned_gpu_test" >"$out/$tool.log" 2>&1 || failed=1
+    compute-sanitizer --tool "$tool" --error-exitcode 1 "$(command -v pretuned_gpu_test)" >"$out/$tool.log" 2>&1 || failed=1
     tail -3 "$out/$tool.log"
   done
 }

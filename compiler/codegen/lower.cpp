@@ -147,10 +147,7 @@ void Lowering::lower_op(const Op& op) {
     case OpKind::kSharedStore: return lower_shared_store(op);
     case OpKind::kSharedLoad: return lower_shared_load(op);
     case OpKind::kBarrier: call(DeviceFunction::kBarrier, {site()}); return;
-    case OpKind::kTile:
-    case OpKind::kReduce:
-    case OpKind::kYield:
-    case OpKind::kConvert: return fail(op, "not an op of the staged stage");
+    default: return fail(op, "not an op of the staged stage");
   }
 }
 

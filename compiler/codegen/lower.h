@@ -85,6 +85,28 @@ class Lowering {
   llvm::CallInst* call(DeviceFunction function, llvm::ArrayRef<llvm::Value*> operands, llvm::StringRef modifiers = "");
   llvm::Value* site() { return b_.getInt32(++num_sites_); }
 
+  // -- lower_views.cpp: views that stay in their thread, and those between axes of one tile size
+  void lower_pick(const Op& op);
+  void lower_retile(const Op& op);
+  void lower_merge(const Op& op);
+
+  // -- lower_atomic.cpp
+  void lower_atomic(const Op& op);
+
+  // -- lower_fold.cpp, lower_scan.cpp: tuples combined by a function of the author's
+  void lower_fold_thread(const Op& op);
+  void lower_fold_lanes(const Op& op);
+  void lower_scan_thread(const Op& op);
+  void lower_scan_lanes(const Op& op);
+
+  // -- lower_dot.cpp
+  void lower_dot_shared(const Op& op);
+
+  // -- lower_while.cpp, lower_people.cpp
+  void lower_while(const Op& op);
+  void lower_assert(const Op& op);
+  void lower_print(const Op& op);
+
   // -- lower_control.cpp: grid, loop, if
   void lower_grid(const Op& op);
   void lower_loop(const Op& op);

@@ -109,6 +109,27 @@ Kernel clone(const Kernel& kernel) {
   return copy;
 }
 
+bool is_access(OpKind kind) {
+  return kind == OpKind::kLoad || kind == OpKind::kStore || kind == OpKind::kAtomic;
+}
+
+AccessOperands access_operands(const Op& op) {
+  AccessOperands out;
+  const int count = static_cast<int>(op.operands.size());
+  int first = 0;
+  int last = count;
+  auto at = [&](int position) {
+    return position >= 0 && position < count ? op.operands[static_cast<size_t>(position)] : kNoValue;
+  };
+  if (op.kind != OpKind::kLoad) out.value = at(first++);
+  if (op.kind == OpKind::kAtomic && op.str_attr("fn") == "cas") out.expected = at(first++);
+  if (op.int_attr("other") != 0) out.other = at(--last);
+  if (op.int_attr("masked") != 0) out.mask = at(--last);
+  out.first_index = first;
+  out.num_index = last - first;
+  return out;
+}
+
 const OpInfo& op_info(OpKind kind) { return kOpInfos[static_cast<size_t>(kind)]; }
 
 bool parse_op_kind(const std::string& text, OpKind* out) {

@@ -34,14 +34,37 @@
 //   broadcast a                            unit axes become the result's axes; ranks are equal. A static axis of partial
 //                                          results may become the axis it came from: each thread spreads its own
 //   permute {perm} a                       result axis i is operand axis perm[i]
-//   load {tensor, index, [vector, edge, evict]} operands...     see Indexer
-//   store {tensor, index, [vector, edge, evict]} value operands...
+//   retile {dim} a                         the axis of dim becomes another of the same tile size, position by position
+//                                          (a block axis and the tile axis that runs by it); lanes that the result's axis
+//                                          lacks are left out, those that only it has are undefined
+//   merge old new                          new where the lane exists in new, else old; result: old's type; their axes are
+//                                          the same or, position by position, of one tile size
+//   reshape a                              row-major regrouping of static axes; the other axes stay, in order, and the
+//                                          product of static extents between them is the same on both sides
+//   slice {dim, [begin]} a [begin]         lane p of the result's axis of dim is lane begin + p of a's; begin is the attribute
+//                                          or the scalar i64 operand; the result's lanes must exist in a
+//   concat {dim} a...                      the operands one after the other along dim; extents add up
+//   pick {registers} a...                  result register i is register registers[2i+1] of operand registers[2i]: a view
+//                                          whose lanes all stay in their thread
+//   load {tensor, index, [vector, edge, evict, masked, other]} operands... [mask [other]]     see Indexer, AccessOperands
+//   store {tensor, index, [vector, edge, evict, masked]} value operands... [mask]
+//   atomic {tensor, index, fn, order, [masked]} value [expected] operands... [mask]   fn = add min max and or xor xchg cas;
+//                                          order = relaxed acquire release acq_rel; gives the old values; lanes that do not
+//                                          exist or are masked off do nothing and have no old value; replicas do it once
 //   reduce {fn, dims, keepdim} a           fn = sum prod max min; dims are positions; keepdim leaves unit axes
+//   fold {dims, keepdim} a... : combine    folds tuples by the region, whose arguments are the scalars of a left and of a right
+//                                          tuple and which yields one; associative and commutative. Nothing to fold: undefined
+//   scan {dim, reverse} a... : combine     inclusive prefixes of tuples along dim; associative, order is kept
+//   dot a b [acc]                          a [..., m, k], b [..., k, n], acc and result [..., m, n]; k is missing where it does
+//                                          not exist in a; sums in f32 (f64 for f64, i32 for integers of 8 bits)
 //   tile {axes} inits... : region(args...) loop nest over tile axes; yields become args and results
 //   grid {axes} : region()                 one program per point of the axes' tiles, last axis fastest
 //   loop {axis, [extra]} inits... : region(args...) device loop over one tile axis, by its block, while its begin is
 //                                          below the axis's end + extra (0; a shifted window needs vector - 1 more)
 //   if c : then, else                      scalar bool c; yields give results
+//   while inits... : test(args...), body(args...)   body while test yields true; body's yields become the next args
+//   assert {message} c                     a checked build stops, with place, if an existing lane of c is false
+//   print {text} values...                 one line for each program, written by the owner of each lane
 //   convert a                              same type, other layout
 //   reuse {slot, round} a                  a itself, but nothing computed from it is taken to equal what was computed from
 //                                          a: registers hold a, and what follows is computed anew. slot: an extent of at
@@ -51,8 +74,13 @@
 //                                          lane or warp digits are left becomes a static axis of partial results, no
 //                                          lane of which is missing, else a unit axis
 //   reduce_lanes {fn, dims} a              folds the lane digits of dims by butterfly shuffles; result in every lane
-//   shared_store {buffer} a                one owner of each element writes it to the buffer, row-major by position
-//   shared_load {buffer}                   reads a tile of the result's type and layout
+//   fold_thread, fold_lanes, scan_thread, scan_lanes   the steps of fold and scan over register and lane digits
+//   dot_shared {a, b, ...} [acc]           dot of two tiles in shared buffers
+//   shared_store {buffer, [strides, offset]} a   one owner of each element writes it to the buffer: position p of each dim at
+//                                          element offset + sum of p * strides, by default row-major by position. With
+//                                          strides, lanes that do not exist are not written
+//   shared_load {buffer, [strides, offset]} [begin]   reads a tile of the result's type and layout, likewise; a scalar i64
+//                                          operand adds to the offset. With strides, lanes that do not exist read nothing
 //   barrier                                all threads of the block
 #pragma once
 
@@ -101,6 +129,11 @@ struct Axis {
   ValueId begin_value = kNoValue;   // scalar i64 that overrides begin when the bound is data
   ValueId extent_value = kNoValue;  // scalar i64 that overrides extent when the bound is data
   int64_t fixed_block = 0;          // kTile: block size written in the source, or 0
+  // kTile whose block is registered under a name of its own: the static axis of that tile size. kUnitAxis: none.
+  AxisId block_axis = kUnitAxis;
+  // Jagged kTile: lane k exists only where k < lengths, an i64 tile over other axes, all of which every value along this
+  // axis has. The loop's own end (extent_value) is the greatest of them. kNoValue: none.
+  ValueId lengths = kNoValue;
   // Chosen by the config (0 until then):
   int64_t block = 0;                // kTile: tile size. kFull: capacity, at least the extent by a guard. kStatic: padded extent
   // Window shift (kFull, or a kTile that walks one): positions start `origin` before coordinate 0, so that vectors are
@@ -132,9 +165,23 @@ struct Indexer {
   }
 };
 
+struct Op;
+
+/// Which operands of a load, store or atomic are what. In order: value, expected, those that indexers read, mask, other.
+struct AccessOperands {
+  ValueId value = kNoValue;     // store, atomic
+  ValueId expected = kNoValue;  // atomic with fn = cas
+  ValueId mask = kNoValue;      // bool tile of the access's axes: lanes that exist but are left out
+  ValueId other = kNoValue;     // load: what lanes that are masked off hold; without it 0
+  int first_index = 0;          // positions in Op::operands of those that indexers read
+  int num_index = 0;
+};
+AccessOperands access_operands(const Op& op);
+/// load, store, atomic.
+bool is_access(OpKind kind);
+
 using Attr = std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<Indexer>, Expr>;
 
-struct Op;
 struct Region {
   std::vector<ValueId> args;
   std::vector<std::unique_ptr<Op>> ops;

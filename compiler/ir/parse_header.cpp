@@ -201,10 +201,14 @@ class HeaderParser {
       axis->fixed_block = in_.expect_integer("a block size");
     else if (in_.accept("block"))
       axis->block = in_.expect_integer("a block size");
+    else if (in_.accept("block_axis"))
+      axis->block_axis = context_.axis();
+    else if (in_.accept("lengths"))
+      axis->lengths = context_.value();
     else if (in_.accept("origin"))
       axis->origin = context_.value();
     else
-      in_.fail(axis->kind == AxisKind::kTile ? "begin, end, fixed_block, block or origin"
+      in_.fail(axis->kind == AxisKind::kTile ? "begin, end, fixed_block, block_axis, lengths, block or origin"
                                              : "begin, extent, block or origin");
   }
 

@@ -1,6 +1,7 @@
 // The ops of the textual IR: one function per part of an op's line.
 #include "compiler/ir/parser.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -39,8 +40,9 @@ class BodyParser {
     if (in_.peek().kind != TokenKind::kName || !parse_op_kind(name, &op->kind))
       return in_.fail_at(start, "no op is named '" + name + "'");
     in_.take();
-    if (op->kind == OpKind::kLoad || op->kind == OpKind::kStore)
-      access(op);
+    std::vector<ValueId> behind;  // values behind an access's subscript
+    if (is_access(op->kind))
+      access(op, &behind);
     else if (at_operand())
       operands(op);
     if (in_.accept("{")) {
@@ -50,6 +52,7 @@ class BodyParser {
       else
         in_.set_position(in_.position() - 1);
     }
+    if (is_access(op->kind)) arrange(op, behind);
     regions(op);
     if (in_.ok() && in_.peek().kind == TokenKind::kNames) in_.fail("the names before a region");
   }
@@ -77,10 +80,8 @@ class BodyParser {
     return tensor;
   }
 
-  void access(Op* op) {
-    const bool is_store = op->kind == OpKind::kStore;
+  void access(Op* op, std::vector<ValueId>* behind) {
     op->set_attr("tensor", tensor_name());
-    if (is_store) op->operands.push_back(kNoValue);
     std::vector<Indexer> index;
     in_.expect("[");
     if (!in_.at("]")) {
@@ -90,7 +91,23 @@ class BodyParser {
     }
     in_.expect("]");
     op->set_attr("index", std::move(index));
-    if (is_store) op->operands[0] = context_.value();
+    if (!at_operand()) return;
+    do {
+      behind->push_back(context_.value());
+    } while (in_.accept(","));
+  }
+
+  /// Values come before what indexers read, mask and other behind it: only the attributes tell them apart.
+  static void arrange(Op* op, const std::vector<ValueId>& behind) {
+    const size_t lead = (op->kind == OpKind::kLoad ? 0 : 1) + (op->str_attr("fn") == "cas" ? 1 : 0);
+    const auto cut = behind.begin() + static_cast<ptrdiff_t>(std::min(lead, behind.size()));
+    std::vector<Indexer> index = op->index_attr("index");
+    for (Indexer& indexer : index) {
+      if (indexer.operand >= 0) indexer.operand += static_cast<int>(cut - behind.begin());
+    }
+    op->set_attr("index", std::move(index));
+    op->operands.insert(op->operands.begin(), behind.begin(), cut);
+    op->operands.insert(op->operands.end(), cut, behind.end());
   }
 
   Indexer indexer(Op* op) {

@@ -61,7 +61,13 @@ class Printer {
     const bool is_access = is_memory_access(op);
     if (is_access) {
       text += ' ' + access_text(op);
-      if (op.kind == OpKind::kStore) text += ' ' + value_text(op.operands[0]);
+      const AccessOperands operands = access_operands(op);
+      const char* separator = " ";
+      for (const ValueId value : {operands.value, operands.expected, operands.mask, operands.other}) {
+        if (value == kNoValue) continue;
+        text += separator + value_text(value);
+        separator = ", ";
+      }
     } else {
       for (size_t i = 0; i < op.operands.size(); ++i) text += (i > 0 ? ", " : " ") + value_text(op.operands[i]);
     }
@@ -143,6 +149,8 @@ class Printer {
     text += is_tile ? " end " : " extent ";
     text += axis.extent_value != kNoValue ? value_text(axis.extent_value) : expr_text(axis.extent);
     if (axis.fixed_block != 0) text += ", fixed_block " + std::to_string(axis.fixed_block);
+    if (axis.block_axis != kUnitAxis) text += ", block_axis " + axis_text(axis.block_axis);
+    if (axis.lengths != kNoValue) text += ", lengths " + value_text(axis.lengths);
     if (axis.block != 0) text += ", block " + std::to_string(axis.block);
     if (axis.origin != kNoValue) text += ", origin " + value_text(axis.origin);
     return text;
@@ -184,7 +192,7 @@ class Printer {
 
   /// True when the op prints as `load x[...]`: its attributes say what is accessed.
   bool is_memory_access(const Op& op) const {
-    if (op.kind != OpKind::kLoad && op.kind != OpKind::kStore) return false;
+    if (!is_access(op.kind)) return false;
     const Attr* index = op.find_attr("index");
     const Attr* tensor = op.find_attr("tensor");
     return index && std::get_if<std::vector<Indexer>>(index) && tensor && std::get_if<int64_t>(tensor) &&

@@ -253,10 +253,10 @@ class Rules {
 Status append_indexed(const Kernel& kernel, const Op& op, size_t dim, std::vector<AxisId>* axes) {
   const Indexer& indexer = op.index_attr("index")[dim];
   const std::string where = "index of dim " + std::to_string(dim) + ": ";
-  const int first_operand = op.kind == OpKind::kStore ? 1 : 0;
+  const AccessOperands operands = access_operands(op);
   const bool needs_operand = indexer.kind != Indexer::Kind::kAxis;
   if (needs_operand || indexer.operand >= 0) {
-    if (indexer.operand < first_operand || indexer.operand >= static_cast<int>(op.operands.size())) {
+    if (indexer.operand < operands.first_index || indexer.operand >= operands.first_index + operands.num_index) {
       return bug(where + "no operand " + std::to_string(indexer.operand));
     }
     const Type& type = kernel.type(op.operands[static_cast<size_t>(indexer.operand)]);

@@ -85,6 +85,11 @@ class Verifier {
     if (axis.origin != kNoValue && (!is_value(axis.origin) || kernel_.type(axis.origin).dtype != DType::kI64)) {
       return bug("axis " + axis.name + ": origin " + value_text(axis.origin) + " is no i64 value");
     }
+    if (axis.lengths != kNoValue && (axis.kind != AxisKind::kTile || !is_value(axis.lengths) ||
+                                     kernel_.type(axis.lengths).dtype != DType::kI64 ||
+                                     kernel_.type(axis.lengths).is_scalar())) {
+      return bug("axis " + axis.name + ": lengths " + value_text(axis.lengths) + " is no i64 tile of a tile axis");
+    }
     if (axis.fixed_block != 0 && axis.kind != AxisKind::kTile) {
       return bug("axis " + axis.name + ": only a tile axis has a fixed block, got " + std::to_string(axis.fixed_block));
     }
@@ -211,7 +216,7 @@ class Verifier {
   Status check_simple(const Op& op) {
     if (op.kind == OpKind::kStore) {
       KAON_RETURN_IF_ERROR(check_store(kernel_, op));
-      KAON_RETURN_IF_ERROR(check_indexer_operands(op));
+      KAON_RETURN_IF_ERROR(check_access_operands(op, kernel_.type(op.operands[0])));
       return check_axes_in_scope(kernel_.type(op.operands[0]), op.operands[0]);
     }
     if (op.kind == OpKind::kSharedStore) {
@@ -228,18 +233,31 @@ class Verifier {
       return bug("result: expected " + type_text(kernel_, expected) + ", got " + type_text(kernel_, got));
     }
     if (op.kind == OpKind::kAxisInfo) return check_axis_in_scope(static_cast<AxisId>(op.int_attr("axis")));
-    return op.kind == OpKind::kLoad ? check_indexer_operands(op) : Status::ok();
+    return is_access(op.kind) ? check_access_operands(op, got) : Status::ok();
   }
 
-  /// Every operand behind a store's value is read by exactly one indexer, in order: texts name operands by their place.
-  static Status check_indexer_operands(const Op& op) {
-    int next = op.kind == OpKind::kStore ? 1 : 0;
+  /// Every operand between the values and the mask is read by exactly one indexer, in order: texts name operands by
+  /// their place. A mask has the access's axes, what stands for masked lanes its type.
+  Status check_access_operands(const Op& op, const Type& accessed) const {
+    const AccessOperands operands = access_operands(op);
+    int next = operands.first_index;
     for (const Indexer& indexer : op.index_attr("index")) {
       if (indexer.operand >= 0 && indexer.operand != next++) return bug("indexers must read the operands in order");
     }
-    if (next == static_cast<int>(op.operands.size())) return Status::ok();
-    return bug("expected " + std::to_string(next) + " operands for the indexers, got " +
-               std::to_string(op.operands.size()));
+    const int got = operands.first_index + operands.num_index;
+    if (next != got) {
+      return bug("expected " + std::to_string(next) + " operands up to the indexers', got " + std::to_string(got));
+    }
+    const Type mask{DType::kBool, accessed.axes};
+    if (operands.mask != kNoValue && kernel_.type(operands.mask) != mask) {
+      return bug("mask: expected " + type_text(kernel_, mask) + ", got " +
+                 type_text(kernel_, kernel_.type(operands.mask)));
+    }
+    if (operands.other == kNoValue) return Status::ok();
+    if (operands.mask == kNoValue) return bug("attribute other: only a masked load has lanes that it stands for");
+    if (kernel_.type(operands.other) == accessed) return Status::ok();
+    return bug("other: expected " + type_text(kernel_, accessed) + ", got " +
+               type_text(kernel_, kernel_.type(operands.other)));
   }
 
   Status check_control(const Op& op, const Op* parent) {

@@ -40,7 +40,7 @@ void replace_uses(Region& region, ValueId from, ValueId to) {
 void replace_uses(Kernel& kernel, ValueId from, ValueId to) {
   replace_uses(kernel.body, from, to);
   for (Axis& axis : kernel.axes) {
-    for (ValueId* use : {&axis.begin_value, &axis.extent_value, &axis.origin}) {
+    for (ValueId* use : {&axis.begin_value, &axis.extent_value, &axis.origin, &axis.lengths}) {
       if (*use == from) *use = to;
     }
   }
@@ -66,7 +66,7 @@ std::vector<int> count_uses(const Kernel& kernel) {
   walk(kernel.body,
        [&](const Op& op, const ConstOpPlace&) { std::for_each(op.operands.begin(), op.operands.end(), use); });
   for (const Axis& axis : kernel.axes) {
-    for (ValueId value : {axis.begin_value, axis.extent_value, axis.origin}) use(value);
+    for (ValueId value : {axis.begin_value, axis.extent_value, axis.origin, axis.lengths}) use(value);
   }
   return uses;
 }

@@ -26,7 +26,7 @@ const BadText kBadTexts[] = {
     {"2 * (N + 3)", "2 * (N + 3", "5:34: expected ')', got ']'"},
     {"zeroed\n", "zeroed, cold\n", "7:38: expected generic, output, zeroed or alias, got 'cold'"},
     {"axis b: tile", "axis b: ring", "11:11: expected a kind of axis (tile, full or static), got 'ring'"},
-    {"begin 0, end B", "begin 0, extent B", "11:25: expected begin, end, fixed_block, block or origin, got 'extent'"},
+    {"begin 0, end B", "begin 0, extent B", "11:25: expected begin, end, fixed_block, block_axis, lengths, block or origin, got 'extent'"},
     {"axis k: tile", "axis b: tile", "12:8: axis b is declared a second time"},
     {"\"chunk(16)\"}", "chunk}", "config: "},
     {"num_warps 4", "num_warps 4000", "16:13: expected a number of warps from 0 to 1024, got 4000"},

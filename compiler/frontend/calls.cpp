@@ -1,11 +1,9 @@
-// Calls: which function a name means, casts, inlined `fn`s, and element-wise functions.
+// Calls: which function a name means, casts, and element-wise functions.
 #include "compiler/frontend/builtins.h"
 #include "compiler/support/near_miss.h"
 
 namespace kaon::compiler {
 namespace {
-
-constexpr size_t kMaxInlineDepth = 32;
 
 // Functions of the unary op that are no function of the language: operators stand for them.
 bool is_operator_only(UnaryFn fn) { return fn == UnaryFn::kNeg || fn == UnaryFn::kNot; }
@@ -74,24 +72,26 @@ constexpr Renamed kRenamed[] = {
 
 }  // namespace
 
+// In alphabetical order.
+const KernelBuilder::Builtin KernelBuilder::kBuiltins[] = {
+    {"amax", "amax(x, dim=1, keepdim=false)", &KernelBuilder::reduction},
+    {"amin", "amin(x, dim=1, keepdim=false)", &KernelBuilder::reduction},
+    {"arange", "arange(extent) or arange(begin, end)", &KernelBuilder::arange},
+    {"clamp", "clamp(x, low, high)", &KernelBuilder::clamp},
+    {"full", "full(f32, value, m, n)", &KernelBuilder::full},
+    {"maximum", "maximum(a, b)", &KernelBuilder::minimum_maximum},
+    {"mean", "mean(x, dim=1, keepdim=false)", &KernelBuilder::reduction},
+    {"minimum", "minimum(a, b)", &KernelBuilder::minimum_maximum},
+    {"pow", "pow(a, b)", &KernelBuilder::pow},
+    {"prod", "prod(x, dim=1, keepdim=false)", &KernelBuilder::reduction},
+    {"relu", "relu(x)", &KernelBuilder::relu},
+    {"silu", "silu(x)", &KernelBuilder::silu},
+    {"sum", "sum(x, dim=1, keepdim=false)", &KernelBuilder::reduction},
+    {"where", "where(condition, a, b)", &KernelBuilder::where},
+    {"zeros", "zeros(f32, m, n)", &KernelBuilder::zeros},
+};
+
 const KernelBuilder::Builtin* KernelBuilder::find_builtin(const std::string& name) {
-  static const Builtin kBuiltins[] = {
-      {"amax", "amax(x, dim=1, keepdim=false)", &KernelBuilder::reduction},
-      {"amin", "amin(x, dim=1, keepdim=false)", &KernelBuilder::reduction},
-      {"arange", "arange(extent) or arange(begin, end)", &KernelBuilder::arange},
-      {"clamp", "clamp(x, low, high)", &KernelBuilder::clamp},
-      {"full", "full(f32, value, m, n)", &KernelBuilder::full},
-      {"maximum", "maximum(a, b)", &KernelBuilder::minimum_maximum},
-      {"mean", "mean(x, dim=1, keepdim=false)", &KernelBuilder::reduction},
-      {"minimum", "minimum(a, b)", &KernelBuilder::minimum_maximum},
-      {"pow", "pow(a, b)", &KernelBuilder::pow},
-      {"prod", "prod(x, dim=1, keepdim=false)", &KernelBuilder::reduction},
-      {"relu", "relu(x)", &KernelBuilder::relu},
-      {"silu", "silu(x)", &KernelBuilder::silu},
-      {"sum", "sum(x, dim=1, keepdim=false)", &KernelBuilder::reduction},
-      {"where", "where(condition, a, b)", &KernelBuilder::where},
-      {"zeros", "zeros(f32, m, n)", &KernelBuilder::zeros},
-  };
   for (const Builtin& builtin : kBuiltins) {
     if (name == builtin.name) return &builtin;
   }
@@ -100,10 +100,7 @@ const KernelBuilder::Builtin* KernelBuilder::find_builtin(const std::string& nam
 
 std::vector<std::string> KernelBuilder::callable_names() {
   std::vector<std::string> names(std::begin(kUnaryNames), std::end(kUnaryNames));
-  for (const char* name : {"amax", "amin", "arange", "clamp", "full", "maximum", "mean", "minimum", "pow", "prod",
-                           "relu", "silu", "sum", "where", "zeros"}) {
-    names.push_back(name);
-  }
+  for (const Builtin& builtin : kBuiltins) names.push_back(builtin.name);
   for (const ast::Function& function : file_.functions) names.push_back(function.name.text);
   for (int i = 0; i < kNumDTypes; ++i) names.push_back(dtype_name(static_cast<DType>(i)));
   return names;
@@ -136,6 +133,9 @@ Value KernelBuilder::call(const ast::Expression& node) {
     if (kernel.name.text == node.text)
       return fail(node.focus, "`" + node.text + "` is a kernel and cannot be called from a body; share code as a `fn`");
   }
+  if (is_member(node.text))
+    return fail(node.focus,
+                "`" + node.text + "` is a member of tile variables and takes no parentheses; write m." + node.text);
   if (const Binding* binding = find(node.text)) {
     return fail(node.focus, "`" + node.text + "` is no function", {{binding->range, node.text + " is declared here"}});
   }
@@ -204,53 +204,6 @@ Value KernelBuilder::cast(const ast::Expression& node, DType dtype) {
   }
   if (value.host && dtype == DType::kI64) return value;
   return Value::typed(builder_.cast(materialise(value), dtype));
-}
-
-Value KernelBuilder::inline_call(const ast::Function& function, const ast::Expression& node) {
-  if (!only_named(node, {})) return Value::error();
-  const size_t count = function.params.size();
-  if (node.children.size() != count) {
-    return fail(node.range,
-                function.name.text + " takes " + std::to_string(count) + (count == 1 ? " argument" : " arguments") +
-                    ", got " + std::to_string(node.children.size()),
-                {{function.name.range, function.name.text + " is declared here"}});
-  }
-  for (const CallSite& site : calls_) {
-    if (site.function != &function) continue;
-    return fail(node.range, function.name.text + " calls itself; a `fn` is inlined, so it cannot recurse");
-  }
-  if (calls_.size() >= kMaxInlineDepth)
-    return fail(node.range, "calls nest more than " + std::to_string(kMaxInlineDepth) + " deep");
-  Scope scope;
-  for (size_t i = 0; i < count; ++i) {
-    Value value = expression(*node.children[i]);
-    if (value.is_error()) return value;
-    if (value.kind == Value::Kind::kTensor) {
-      return fail(node.children[i]->range, "a tensor cannot be passed to a `fn`; load from it and pass the value");
-    }
-    scope[function.params[i].text] = {std::move(value), function.params[i].range};
-  }
-  const size_t outer_frame = frame_;
-  frame_ = scopes_.size();
-  scopes_.push_back(std::move(scope));
-  calls_.push_back({&function, node.range});
-  Value result = Value::error();
-  if (function.body.empty() || function.body.back().kind != ast::StatementKind::kReturn) {
-    fail(function.name.range, "`fn " + function.name.text + "` does not end in `return`");
-  } else {
-    push_scope();
-    for (const ast::Statement& statement : function.body) {
-      if (&statement == &function.body.back()) break;
-      one_statement(statement);
-    }
-    result = expression(*function.body.back().value);
-    pop_scope();
-  }
-  calls_.pop_back();
-  scopes_.pop_back();
-  frame_ = outer_frame;
-  builder_.set_range(node.range);
-  return result;
 }
 
 Value KernelBuilder::unary_function(const ast::Expression& node, UnaryFn fn) {

@@ -35,6 +35,11 @@ bool KernelBuilder::require_number(const Operand& operand) {
   } else if (value.kind == Value::Kind::kTileVariable) {
     fail(operand.node->range, "`" + value.name + "` is a tile variable; its coordinates are " + value.name +
                                   ".index, its first one " + value.name + ".begin");
+  } else if (value.is_tuple()) {
+    fail(operand.node->range, "this is " + describe(value) + " and stands for no single one; take it apart, as in " +
+                                  "`let a, b = ...`, or pick one with [0]");
+  } else if (value.kind == Value::Kind::kFunction) {
+    fail(operand.node->range, "`" + value.name + "` is a function; call it, as in " + value.name + "(...)");
   }
   return value.is_number();
 }
@@ -92,6 +97,8 @@ std::string KernelBuilder::describe(const Value& value) {
     case Value::Kind::kTyped: return type_text(kernel_, type_of(value));
     case Value::Kind::kTensor: return "tensor " + value.name;
     case Value::Kind::kTileVariable: return "tile variable " + value.name;
+    case Value::Kind::kTuple: return "a tuple of " + std::to_string(value.items.size()) + " values";
+    case Value::Kind::kFunction: return "function " + value.name;
   }
   return "";
 }

@@ -1,4 +1,5 @@
 // Names, members and operators.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -68,6 +69,10 @@ const char* const kMembers[] = {"index", "begin", "end", "id", "block_size", "co
 
 }  // namespace
 
+bool KernelBuilder::is_member(const std::string& name) {
+  return std::find(std::begin(kMembers), std::end(kMembers), name) != std::end(kMembers);
+}
+
 Value KernelBuilder::expression(const ast::Expression& node) {
   if (too_large(node.range)) return Value::error();
   builder_.set_range(node.range);
@@ -86,8 +91,7 @@ Value KernelBuilder::expression(const ast::Expression& node) {
     case ExpressionKind::kCall: return call(node);
     case ExpressionKind::kSubscript: return subscript(node);
     case ExpressionKind::kMember: return member(node);
-    case ExpressionKind::kTuple:
-      return fail(node.range, "a list in parentheses is no value; it stands only after dim= and block=");
+    case ExpressionKind::kTuple: return tuple(node);
     case ExpressionKind::kNone:
     case ExpressionKind::kSlice: break;
   }
@@ -99,6 +103,7 @@ Value KernelBuilder::name(const ast::Expression& node) {
     binding->used = true;
     return binding->value;
   }
+  if (Value function = function_named(node.text); !function.is_error()) return function;
   if (node.text == "inf") return Value::float_literal(std::numeric_limits<double>::infinity());
   if (node.text == "nan") return Value::float_literal(std::numeric_limits<double>::quiet_NaN());
   if (dtype_named(node.text))
@@ -119,19 +124,17 @@ Value KernelBuilder::member(const ast::Expression& node) {
   const Value base = expression(*node.children[0]);
   if (base.is_error()) return base;
   std::string members;
-  bool known = false;
-  for (const char* member : kMembers) {
-    members += std::string(members.empty() ? "" : ", ") + member;
-    known = known || node.text == member;
-  }
+  for (const char* member : kMembers) members += std::string(members.empty() ? "" : ", ") + member;
   if (base.kind != Value::Kind::kTileVariable) {
     if (base.kind == Value::Kind::kTensor) {
       return fail(node.focus, "tensor " + base.name + " has no member `" + node.text +
                                   "`; its extents have names in the kernel's head");
     }
-    return fail(node.focus, describe(base) + " has no member `" + node.text + "`; only tile variables have members");
+    return fail(node.focus, describe(base) + " has no member `" + node.text + "`" +
+                                (function_named(node.text).is_error() ? "; only tile variables have members"
+                                                                      : "; call it, as in x." + node.text + "()"));
   }
-  if (!known) {
+  if (!is_member(node.text)) {
     return fail(node.focus, "tile variable " + base.name + " has no member `" + node.text + "`; it has " + members);
   }
   builder_.set_range(node.range);

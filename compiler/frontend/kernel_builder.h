@@ -65,6 +65,7 @@ class KernelBuilder {
   void statements(const std::vector<ast::Statement>& body);
   void one_statement(const ast::Statement& statement);
   void let_statement(const ast::Statement& statement);
+  void declare_value(const ast::Name& name, Value value, bool is_var);
   void assignment(const ast::Statement& statement);
   void assign_variable(const ast::Statement& statement);
   void store(const ast::Statement& statement);
@@ -131,9 +132,20 @@ class KernelBuilder {
   std::optional<HostInt> slice_bound(const ast::Expression& node, const HostInt& extent);
   int occurrences(const std::vector<Subscript>& subscripts, const HostInt& extent);
 
+  // Tuples and inlined functions: functions.cpp.
+  Value tuple(const ast::Expression& node);
+  Value tuple_item(const ast::Expression& node, const Value& tuple);
+  Value function_named(const std::string& name);
+  Value inline_call(const ast::Function& function, const ast::Expression& node);
+  Value inline_function(const ast::Function& function, std::vector<Value> arguments, SourceRange call);
+  /// The function that `node` names, a `fn` or one of the language; an error, which was reported, for anything else.
+  Value function_argument(const ast::Expression& node, const std::string& usage);
+  /// Calls `function` on `arguments` within the region being built: one number, a tuple, or an error that was reported.
+  /// Messages point to `range` and into the function.
+  Value apply_function(const Value& function, std::vector<Value> arguments, SourceRange range);
+
   // Calls: calls.cpp (functions), reductions.cpp, creation.cpp.
   Value call(const ast::Expression& node);
-  Value inline_call(const ast::Function& function, const ast::Expression& node);
   Value cast(const ast::Expression& node, DType dtype);
   Value unary_function(const ast::Expression& node, UnaryFn fn);
   Value emit_unary(UnaryFn fn, SourceRange range, const Operand& a);
@@ -157,7 +169,9 @@ class KernelBuilder {
   Value arange(const ast::Expression& node);
   std::optional<std::vector<AxisId>> shape(const ast::Expression& node, size_t first);
   std::optional<DType> dtype_argument(const ast::Expression& node, const char* usage);
+  static const Builtin kBuiltins[];
   static const Builtin* find_builtin(const std::string& name);
+  static bool is_member(const std::string& name);
 
   const ast::File& file_;
   const ast::Kernel& source_;

@@ -110,11 +110,12 @@ ExpressionPtr Parser::postfix() {
     } else if (at(TokenKind::kDot)) {
       if (!enter()) return nullptr;
       take();
+      const Token& token = peek();
       Name member;
-      if (!name(&member, "a member such as `index` after `.`")) return nullptr;
+      if (!name(&member, "a member such as `index`, or a function, after `.`")) return nullptr;
       if (at(TokenKind::kLeftParen)) {
-        fail("method calls are not supported yet; write " + member.text + "(value, ...)");
-        return nullptr;
+        base = call(token, std::move(base));
+        continue;
       }
       ExpressionPtr node = make(ExpressionKind::kMember, {base->range.begin, member.range.end});
       node->text = member.text;
@@ -154,7 +155,7 @@ ExpressionPtr Parser::primary() {
     }
     case TokenKind::kName: {
       take();
-      if (at(TokenKind::kLeftParen)) return call(token);
+      if (at(TokenKind::kLeftParen)) return call(token, nullptr);
       ExpressionPtr node = make(ExpressionKind::kName, token.range);
       node->text = std::string(token.text);
       return node;
@@ -198,11 +199,14 @@ ExpressionPtr Parser::parenthesised() {
   return inner;
 }
 
-ExpressionPtr Parser::call(const Token& name) {
+// `receiver.name(...)` is `name(receiver, ...)`.
+ExpressionPtr Parser::call(const Token& name, ExpressionPtr receiver) {
   const SourceRange open = take().range;
   if (!enter()) return nullptr;
   ExpressionPtr node = make(ExpressionKind::kCall, name.range);
   node->text = std::string(name.text);
+  const uint32_t begin = receiver != nullptr ? receiver->range.begin : name.range.begin;
+  if (receiver != nullptr) node->children.push_back(std::move(receiver));
   while (!at(TokenKind::kRightParen)) {
     if (!call_argument(node.get())) return nullptr;
     if (!accept(TokenKind::kComma)) break;
@@ -214,7 +218,7 @@ ExpressionPtr Parser::call(const Token& name) {
     return nullptr;
   }
   take();
-  node->range = range_since(name.range.begin);
+  node->range = range_since(begin);
   return node;
 }
 

@@ -74,11 +74,11 @@ bool Parser::statement(Statement* out) {
 
 bool Parser::let_statement(Statement* out) {
   out->kind = take().kind == TokenKind::kLet ? StatementKind::kLet : StatementKind::kVar;
-  Name target;
-  if (!name(&target, "a name")) return false;
-  out->names.push_back(target);
-  if (at(TokenKind::kComma))
-    return fail("several names on the left are not supported yet; declare one name a statement");
+  do {
+    Name target;
+    if (!name(&target, "a name")) return false;
+    out->names.push_back(target);
+  } while (accept(TokenKind::kComma));
   if (at(TokenKind::kColon)) return fail("a name takes the type of its value; cast the value instead, as in f32(...)");
   if (!expect(TokenKind::kEqual, "and a value after the name")) return false;
   out->value = expression();
@@ -108,7 +108,18 @@ bool Parser::return_statement(Statement* out) {
   if (at(TokenKind::kSemicolon)) return fail("expected a value after `return`");
   out->value = expression();
   if (out->value == nullptr) return false;
-  if (at(TokenKind::kComma)) return fail("several results are not supported yet; return one value");
+  if (at(TokenKind::kComma)) {
+    auto tuple = std::make_unique<Expression>();
+    tuple->kind = ExpressionKind::kTuple;
+    tuple->range = out->value->range;
+    tuple->children.push_back(std::move(out->value));
+    while (accept(TokenKind::kComma)) {
+      tuple->children.push_back(expression());
+      if (tuple->children.back() == nullptr) return false;
+    }
+    tuple->range = tuple->focus = range_since(tuple->range.begin);
+    out->value = std::move(tuple);
+  }
   return end_of_statement();
 }
 

@@ -52,7 +52,7 @@ class Parser {
   ExpressionPtr postfix();
   ExpressionPtr primary();
   ExpressionPtr parenthesised();
-  ExpressionPtr call(const Token& name);
+  ExpressionPtr call(const Token& name, ExpressionPtr receiver);
   ExpressionPtr subscript(ExpressionPtr base);
   ExpressionPtr subscript_item();
   bool call_argument(Expression* call);

@@ -57,16 +57,32 @@ void KernelBuilder::one_statement(const ast::Statement& statement) {
 }
 
 void KernelBuilder::let_statement(const ast::Statement& statement) {
-  const bool is_var = statement.kind == StatementKind::kVar;
+  const size_t count = statement.names.size();
   Value value = expression(*statement.value);
-  if (!value.is_error() && !require_number({value, statement.value.get()})) value = Value::error();
+  const bool keeps_tuple = value.is_tuple() && count == 1 && statement.kind == StatementKind::kLet;
+  std::vector<Value> values(count, Value::error());
+  if (value.is_tuple() && count == value.items.size()) {
+    values = value.items;
+  } else if (count == 1) {
+    if (keeps_tuple || value.is_error() || require_number({value, statement.value.get()})) values[0] = value;
+  } else if (!value.is_error()) {
+    fail(statement.value->range,
+         std::to_string(count) + " names on the left, and the value is " +
+             (value.is_tuple() ? describe(value) + "; write one name for each"
+                               : describe(value) + "; a tuple comes of a `fn` with several results or (a, b)"));
+  }
   builder_.set_range(statement.range);
+  for (size_t i = 0; i < count; ++i)
+    declare_value(statement.names[i], values[i], statement.kind == StatementKind::kVar);
+}
+
+void KernelBuilder::declare_value(const ast::Name& name, Value value, bool is_var) {
   // A variable has one type for good, so a literal takes its own here: i64 or f32.
   if (is_var && value.is_number()) value = Value::typed(materialise(value));
   if (value.id != kNoValue && kernel_.values[static_cast<size_t>(value.id)].name.empty()) {
-    kernel_.values[static_cast<size_t>(value.id)].name = statement.names[0].text;
+    kernel_.values[static_cast<size_t>(value.id)].name = name.text;
   }
-  declare(statement.names[0], std::move(value), is_var);
+  declare(name, std::move(value), is_var);
 }
 
 void KernelBuilder::assignment(const ast::Statement& statement) {

@@ -26,6 +26,7 @@ Value KernelBuilder::subscript(const ast::Expression& node) {
   builder_.set_range(node.range);
   if (base.is_error()) return base;
   if (base.kind == Value::Kind::kTensor) return load(node, base);
+  if (base.is_tuple()) return tuple_item(node, base);
   if (!require_number({base, node.children[0].get()})) return Value::error();
   return view(node, base);
 }

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "compiler/frontend/ast.h"
 #include "compiler/frontend/host_int.h"
 #include "compiler/ir/ir.h"
 
@@ -18,6 +20,8 @@ struct Value {
     kTyped,  // a value of the IR, or an i64 that the host knows and that becomes one when it is needed
     kTensor,
     kTileVariable,
+    kTuple,     // several numbers: what a function gives back, or a list in parentheses
+    kFunction,  // the name of a function as an argument; `function` is null for one of the language
   };
   Kind kind = Kind::kError;
   int64_t int_value = 0;
@@ -26,18 +30,27 @@ struct Value {
   std::optional<HostInt> host;
   int tensor = 0;
   AxisId axis = kUnitAxis;
-  std::string name;  // tensors and tile variables, for messages
+  std::string name;                         // tensors, tile variables and functions, for messages
+  std::vector<Value> items;                 // kTuple: numbers
+  const ast::Function* function = nullptr;  // kFunction
 
   static Value error() { return {}; }
   static Value int_literal(int64_t v) { return {Kind::kIntLiteral, v}; }
   static Value float_literal(double v) { return {Kind::kFloatLiteral, 0, v}; }
   static Value typed(ValueId id) { return {Kind::kTyped, 0, 0, id}; }
   static Value host_int(HostInt host) { return {Kind::kTyped, 0, 0, kNoValue, std::move(host)}; }
+  static Value tuple(std::vector<Value> items) {
+    Value value;
+    value.kind = Kind::kTuple;
+    value.items = std::move(items);
+    return value;
+  }
 
   bool is_error() const { return kind == Kind::kError; }
   bool is_literal() const { return kind == Kind::kIntLiteral || kind == Kind::kFloatLiteral; }
   bool is_typed() const { return kind == Kind::kTyped; }
   bool is_number() const { return is_literal() || is_typed(); }
+  bool is_tuple() const { return kind == Kind::kTuple; }
 };
 
 }  // namespace kaon::compiler

@@ -37,6 +37,12 @@ TEST(LanguageRun, GeluMasked) {
   }
 }
 
+TEST(LanguageRun, Normalize) {
+  for (DType dtype : {DType::kF16, DType::kF32}) {
+    expect_right({example("normalize"), dtype, "vec=1", {{"M", 5}, {"N", 127}}});
+  }
+}
+
 TEST(LanguageRun, Rope) { expect_right({kRope, DType::kBF16, "", {{"B", 2}, {"S", 7}, {"H", 16}}}); }
 
 TEST(LanguageRun, ColumnSumWithCounts) { expect_right({kColumnSum, DType::kF32, "", {{"M", 45}, {"N", 64}}, {37}}); }

@@ -144,6 +144,7 @@ void Lowering::lower_op(const Op& op) {
     case OpKind::kGrid: return lower_grid(op);
     case OpKind::kLoop: return lower_loop(op);
     case OpKind::kIf: return lower_if(op);
+    case OpKind::kWhile: return lower_while(op);
     case OpKind::kSharedStore: return lower_shared_store(op);
     case OpKind::kSharedLoad: return lower_shared_load(op);
     case OpKind::kBarrier: call(DeviceFunction::kBarrier, {site()}); return;

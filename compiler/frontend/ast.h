@@ -53,6 +53,8 @@ enum class StatementKind : uint8_t {
   kVar,     // names[0] = value
   kAssign,  // target op value; op is kEqual or a compound token
   kFor,     // for names in value { body }
+  kIf,      // if value { body } else { else_body }
+  kWhile,   // while value { body }
   kReturn,  // value
 };
 
@@ -70,6 +72,7 @@ struct Statement {
   ExpressionPtr target;
   ExpressionPtr value;
   std::vector<Statement> body;
+  std::vector<Statement> else_body;  // `else if` is an `if` alone in it
 };
 
 struct Function {

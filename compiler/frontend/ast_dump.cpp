@@ -50,7 +50,7 @@ class Dumper {
   }
 
   void dump(const Statement& statement, int depth) {
-    static const char* const kTexts[] = {"let", "var", "assign", "for", "return"};
+    static const char* const kTexts[] = {"let", "var", "assign", "for", "if", "while", "return"};
     std::string text = kTexts[static_cast<int>(statement.kind)];
     for (const Name& name : statement.names) text += " " + name.text;
     if (statement.kind == StatementKind::kAssign) text += " " + token_kind_text(statement.op);
@@ -58,6 +58,8 @@ class Dumper {
     if (statement.target != nullptr) dump(*statement.target, depth + 1);
     if (statement.value != nullptr) dump(*statement.value, depth + 1);
     for (const Statement& inner : statement.body) dump(inner, depth + 2);
+    if (!statement.else_body.empty()) line(depth, "else");
+    for (const Statement& inner : statement.else_body) dump(inner, depth + 2);
   }
 
   void dump(const Expression& node, int depth) {

@@ -80,7 +80,7 @@ Value KernelBuilder::expression(const ast::Expression& node) {
     case ExpressionKind::kName: return name(node);
     case ExpressionKind::kInteger: return Value::int_literal(node.int_value);
     case ExpressionKind::kFloat: return Value::float_literal(node.float_value);
-    case ExpressionKind::kBool: return Value::typed(builder_.int_const(DType::kBool, node.int_value));
+    case ExpressionKind::kBool: return known_bool(node.int_value != 0);
     case ExpressionKind::kUnary: return unary(node);
     case ExpressionKind::kBinary: {
       const Value a = expression(*node.children[0]);
@@ -166,6 +166,7 @@ Value KernelBuilder::unary(const ast::Expression& node) {
     return fail(node.focus,
                 "`~` takes integers, got " + describe(a.value) + (dtype == DType::kBool ? "; write `not`" : ""));
   }
+  if (a.value.truth) return known_bool(!*a.value.truth);
   return emit_unary(UnaryFn::kNot, node.focus, a);
 }
 
@@ -223,6 +224,9 @@ Value KernelBuilder::binary(TokenKind op, SourceRange op_range, const Operand& a
       return fail(operand->node->range, "`" + std::string(row.text) + "` takes bools, got " + describe(operand->value) +
                                             "; compare first, as in a > 0");
     }
+    if (a.value.truth && b.value.truth) {
+      return known_bool(op == TokenKind::kAnd ? *a.value.truth && *b.value.truth : *a.value.truth || *b.value.truth);
+    }
   }
   // What the host knows stays known: extents and bounds are made of it.
   auto host_of = [](const Value& v) {
@@ -256,9 +260,34 @@ Value KernelBuilder::emit_binary(BinaryFn fn, const std::string& text, SourceRan
   return Value::typed(builder_.binary(fn, values[0], values[1]));
 }
 
+Value KernelBuilder::known_bool(bool truth) {
+  return Value::known_bool(builder_.int_const(DType::kBool, truth), truth);
+}
+
+/// What a comparison of integers gives that are known while the kernel is built.
+std::optional<bool> KernelBuilder::compare_constants(CompareFn fn, const Value& a, const Value& b) const {
+  auto constant = [](const Value& v) {
+    if (v.kind == Value::Kind::kIntLiteral) return std::optional<int64_t>(v.int_value);
+    return v.is_typed() && v.host ? v.host->constant() : std::nullopt;
+  };
+  const std::optional<int64_t> x = constant(a);
+  const std::optional<int64_t> y = constant(b);
+  if (!x || !y) return std::nullopt;
+  switch (fn) {
+    case CompareFn::kEq: return *x == *y;
+    case CompareFn::kNe: return *x != *y;
+    case CompareFn::kLt: return *x < *y;
+    case CompareFn::kLe: return *x <= *y;
+    case CompareFn::kGt: return *x > *y;
+    case CompareFn::kGe: return *x >= *y;
+  }
+  return std::nullopt;
+}
+
 Value KernelBuilder::compare(CompareFn fn, SourceRange op_range, const Operand& a, const Operand& b) {
   static const char* const kTexts[] = {"==", "!=", "<", "<=", ">", ">="};
   const std::string text = kTexts[static_cast<int>(fn)];
+  if (const std::optional<bool> known = compare_constants(fn, a.value, b.value)) return known_bool(*known);
   std::vector<ValueId> values;
   if (!unify(text, op_range, {a, b}, &values)) return Value::error();
   const DType dtype = kernel_.type(values[0]).dtype;

@@ -27,15 +27,15 @@ Value KernelBuilder::tuple_item(const ast::Expression& node, const Value& tuple)
   const bool is_one = node.children.size() == 2 && node.children[1]->kind != ast::ExpressionKind::kSlice &&
                       node.children[1]->kind != ast::ExpressionKind::kNone;
   if (!is_one) {
-    return fail(node.focus, "this is " + describe(tuple) + "; its subscript is one constant, 0 to " +
-                                std::to_string(count - 1));
+    return fail(node.focus,
+                "this is " + describe(tuple) + "; its subscript is one constant, 0 to " + std::to_string(count - 1));
   }
   const std::optional<int64_t> position = constant(*node.children[1], "the subscript of a tuple");
   if (!position) return Value::error();
   if (*position < -count || *position >= count) {
-    return fail(node.children[1]->range,
-                "subscript " + std::to_string(*position) + " is outside this tuple of " + std::to_string(count) +
-                    " values, which are " + std::to_string(-count) + " to " + std::to_string(count - 1));
+    return fail(node.children[1]->range, "subscript " + std::to_string(*position) + " is outside this tuple of " +
+                                             std::to_string(count) + " values, which are " + std::to_string(-count) +
+                                             " to " + std::to_string(count - 1));
   }
   return tuple.items[static_cast<size_t>(*position < 0 ? *position + count : *position)];
 }

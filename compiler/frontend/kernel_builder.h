@@ -74,11 +74,22 @@ class KernelBuilder {
   AxisId tile_axis(const ast::Name& variable, const ast::Expression* begin, const ast::Expression* end, int64_t block);
   bool tile_bound(const ast::Expression& node, std::optional<HostInt>* host, ValueId* value);
   bool tile_blocks(const ast::Expression& call, size_t count, std::vector<int64_t>* blocks);
-  std::vector<std::string> carried_variables(const std::vector<ast::Statement>& body);
+  std::vector<std::string> carried_variables(const ast::Statement& statement);
   void loop_body(const ast::Statement& statement, const std::vector<AxisId>& axes,
                  const std::vector<std::string>& carried);
   std::optional<ValueId> to_variable_type(const Binding& variable, const std::string& name, Value value,
                                           const ast::Expression& node);
+
+  // Branches and loops by a condition: branches.cpp.
+  void if_statement(const ast::Statement& statement);
+  void while_statement(const ast::Statement& statement);
+  std::optional<Value> condition(const ast::Statement& statement);
+  void branch(const std::vector<ast::Statement>& body, const std::vector<std::string>& carried,
+              std::vector<ValueId>* yields);
+  bool carried_values(const std::vector<std::string>& carried, std::vector<ValueId>* values);
+  void set_carried(const std::vector<std::string>& carried, const std::vector<ValueId>& values);
+  void mark_used(const std::vector<ast::Statement>& body);
+  void mark_used(const ast::Expression* node);
 
   // Expressions: expressions.cpp.
   Value expression(const ast::Expression& node);
@@ -88,6 +99,8 @@ class KernelBuilder {
   Value binary(ast::TokenKind op, SourceRange op_range, const Operand& a, const Operand& b);
   Value fold_literals(ast::TokenKind op, SourceRange op_range, const Operand& a, const Operand& b);
   Value compare(CompareFn fn, SourceRange op_range, const Operand& a, const Operand& b);
+  Value known_bool(bool truth);
+  std::optional<bool> compare_constants(CompareFn fn, const Value& a, const Value& b) const;
   Value emit_binary(BinaryFn fn, const std::string& text, SourceRange range, const Operand& a, const Operand& b);
   std::optional<int64_t> constant(const ast::Expression& node, const char* what);
   std::optional<bool> flag(const ast::Expression& node, const char* what);

@@ -59,9 +59,9 @@ bool Parser::statement(Statement* out) {
     case TokenKind::kVar: ok = let_statement(out); break;
     case TokenKind::kFor: ok = for_statement(out); break;
     case TokenKind::kReturn: ok = return_statement(out); break;
-    case TokenKind::kIf:
-    case TokenKind::kElse: return fail("`if` is not supported yet; choose between values with where(condition, a, b)");
-    case TokenKind::kWhile: return fail("`while` is not supported yet; loop over a range with `for k in tile(n)`");
+    case TokenKind::kIf: ok = if_statement(out); break;
+    case TokenKind::kWhile: ok = while_statement(out); break;
+    case TokenKind::kElse: return fail("`else` without `if`; it follows the `}` of one");
     case TokenKind::kRequire: return fail("`require` belongs before the kernel's body, after `where`");
     case TokenKind::kConstexpr:
       return fail("a constexpr parameter belongs to the kernel's inputs; constants in a body are `let`");
@@ -99,6 +99,36 @@ bool Parser::for_statement(Statement* out) {
   if (out->value->kind != ExpressionKind::kCall) {
     return fail_at(out->value->range, "expected tile(...) after `in`; loops run over tiles of a range");
   }
+  return block(&out->body);
+}
+
+bool Parser::if_statement(Statement* out) {
+  take();
+  out->kind = StatementKind::kIf;
+  if (!condition(out)) return false;
+  if (!accept(TokenKind::kElse)) return true;
+  if (!at(TokenKind::kIf)) return block(&out->else_body);
+  if (!enter()) return false;
+  Statement next;
+  const uint32_t begin = peek().range.begin;
+  if (!if_statement(&next)) return false;
+  next.range = range_since(begin);
+  out->else_body.push_back(std::move(next));
+  leave();
+  return true;
+}
+
+bool Parser::while_statement(Statement* out) {
+  take();
+  out->kind = StatementKind::kWhile;
+  return condition(out);
+}
+
+/// What `if` and `while` share: a condition and a block.
+bool Parser::condition(Statement* out) {
+  out->value = expression();
+  if (out->value == nullptr) return false;
+  if (at(TokenKind::kEqual)) return fail("`=` assigns and has no value; compare with `==`");
   return block(&out->body);
 }
 

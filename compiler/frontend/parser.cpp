@@ -61,7 +61,9 @@ void Parser::skip_statement() {
   int braces = 0;
   while (!at(TokenKind::kEnd)) {
     if (braces == 0 && (at(TokenKind::kKernel) || at(TokenKind::kFn) || at(TokenKind::kRightBrace))) return;
-    if (braces == 0 && (at(TokenKind::kLet) || at(TokenKind::kVar) || at(TokenKind::kFor) || at(TokenKind::kReturn)) &&
+    if (braces == 0 &&
+        (at(TokenKind::kLet) || at(TokenKind::kVar) || at(TokenKind::kFor) || at(TokenKind::kIf) ||
+         at(TokenKind::kWhile) || at(TokenKind::kReturn)) &&
         peek().range.begin != last_error_) {
       return;
     }

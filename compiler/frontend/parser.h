@@ -40,6 +40,9 @@ class Parser {
   bool statement(Statement* out);
   bool let_statement(Statement* out);
   bool for_statement(Statement* out);
+  bool if_statement(Statement* out);
+  bool while_statement(Statement* out);
+  bool condition(Statement* out);
   bool return_statement(Statement* out);
   bool assignment(Statement* out);
   bool end_of_statement();

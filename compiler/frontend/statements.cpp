@@ -33,6 +33,7 @@ void assigned_names(const std::vector<ast::Statement>& body, std::vector<std::st
       names->push_back(statement.target->text);
     }
     assigned_names(statement.body, names);
+    assigned_names(statement.else_body, names);
   }
 }
 
@@ -49,6 +50,8 @@ void KernelBuilder::one_statement(const ast::Statement& statement) {
     case StatementKind::kVar: let_statement(statement); break;
     case StatementKind::kAssign: assignment(statement); break;
     case StatementKind::kFor: for_statement(statement); break;
+    case StatementKind::kIf: if_statement(statement); break;
+    case StatementKind::kWhile: while_statement(statement); break;
     case StatementKind::kReturn:
       fail(statement.range, calls_.empty() ? "`return` belongs in a `fn`; a kernel stores to its outputs"
                                            : "`return` stands once, as the last statement of a `fn`");
@@ -236,7 +239,7 @@ void KernelBuilder::for_statement(const ast::Statement& statement) {
   if (is_outermost) has_grid_ = true;
   std::vector<AxisId> axes;
   const bool ok = tile_axes(statement, &axes);
-  const std::vector<std::string> carried = carried_variables(statement.body);
+  const std::vector<std::string> carried = carried_variables(statement);
   if (is_outermost && !carried.empty()) {
     const Binding* variable = find(carried[0]);
     fail(statement.names[0].range,
@@ -286,9 +289,10 @@ void KernelBuilder::loop_body(const ast::Statement& statement, const std::vector
   }
 }
 
-std::vector<std::string> KernelBuilder::carried_variables(const std::vector<ast::Statement>& body) {
+std::vector<std::string> KernelBuilder::carried_variables(const ast::Statement& statement) {
   std::vector<std::string> assigned;
-  assigned_names(body, &assigned);
+  assigned_names(statement.body, &assigned);
+  assigned_names(statement.else_body, &assigned);
   std::vector<std::string> carried;
   for (const std::string& name : assigned) {
     const Binding* binding = find(name);

@@ -30,6 +30,7 @@ struct Value {
   std::optional<HostInt> host;
   int tensor = 0;
   AxisId axis = kUnitAxis;
+  std::optional<bool> truth;  // of a bool that is known while the kernel is built
   std::string name;                         // tensors, tile variables and functions, for messages
   std::vector<Value> items;                 // kTuple: numbers
   const ast::Function* function = nullptr;  // kFunction
@@ -39,6 +40,11 @@ struct Value {
   static Value float_literal(double v) { return {Kind::kFloatLiteral, 0, v}; }
   static Value typed(ValueId id) { return {Kind::kTyped, 0, 0, id}; }
   static Value host_int(HostInt host) { return {Kind::kTyped, 0, 0, kNoValue, std::move(host)}; }
+  static Value known_bool(ValueId id, bool truth) {
+    Value value = typed(id);
+    value.truth = truth;
+    return value;
+  }
   static Value tuple(std::vector<Value> items) {
     Value value;
     value.kind = Kind::kTuple;

@@ -238,10 +238,12 @@ class Printer {
     return "<indexers>";
   }
 
-  /// Source names of what the op defines, or nothing when none has one.
+  /// Source names of results and of the first region's arguments, or nothing when none has one.
   std::string names_comment(const Op& op) const {
     std::vector<ValueId> defined = op.results;
-    for (const Region& region : op.regions) defined.insert(defined.end(), region.args.begin(), region.args.end());
+    if (!op.regions.empty()) {  // those of a second region come too late for whoever reads the line
+      defined.insert(defined.end(), op.regions[0].args.begin(), op.regions[0].args.end());
+    }
     std::string text;
     bool any = false;
     for (ValueId value : defined) {

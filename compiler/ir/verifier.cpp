@@ -272,10 +272,38 @@ class Verifier {
       }
       return Status::ok();
     }
+    if (op.kind == OpKind::kWhile) return check_while(op);
     if (op.kind == OpKind::kGrid && parent) return bug("a grid stands outside every other op");
     if (op.kind == OpKind::kTile && has_grid_) return bug("a kernel with a grid has loops, no tiles");
     if (op.kind == OpKind::kLoop && !has_grid_) return bug("a loop stands inside a grid");
     return check_loop(op);
+  }
+
+  Status check_while(const Op& op) {
+    const size_t count = op.operands.size();
+    if (op.results.size() != count) {
+      return bug("expected " + std::to_string(count) + " results as there are operands, got " +
+                 std::to_string(op.results.size()));
+    }
+    for (const Region& part : op.regions) {
+      if (part.args.size() != count) {
+        return bug("expected " + std::to_string(count) + " arguments as there are operands, got " +
+                   std::to_string(part.args.size()));
+      }
+      for (size_t i = 0; i < count; ++i) {
+        KAON_RETURN_IF_ERROR(check_carried(op.operands[i], part.args[i], "argument"));
+      }
+    }
+    for (size_t i = 0; i < count; ++i) KAON_RETURN_IF_ERROR(check_carried(op.operands[i], op.results[i], "result"));
+    KAON_RETURN_IF_ERROR(region(op.regions[0], &op));
+    return region(op.regions[1], &op);
+  }
+
+  /// The first region of a `while` yields whether its second runs.
+  Status check_test(const std::vector<ValueId>& yields, const Op& op) {
+    if (yields.size() != 1) return fail(op, "test: expected a yield of one bool, got " + std::to_string(yields.size()));
+    if (kernel_.type(yields[0]) == Type{DType::kBool, {}}) return Status::ok();
+    return fail(op, "test: expected a yield of bool, got " + type_text(kernel_, kernel_.type(yields[0])));
   }
 
   Status check_loop(const Op& op) {
@@ -325,6 +353,7 @@ class Verifier {
     const bool has_yield = !region.ops.empty() && region.ops.back()->kind == OpKind::kYield;
     const std::vector<ValueId> none;
     const std::vector<ValueId>& yields = has_yield ? region.ops.back()->operands : none;
+    if (op.kind == OpKind::kWhile && &region == &op.regions[0]) return check_test(yields, op);
     if (yields.size() != op.results.size()) {
       return fail(op, "expected a yield of " + std::to_string(op.results.size()) + " values, got " +
                           std::to_string(yields.size()));

@@ -12,6 +12,9 @@
 namespace kaon::compiler {
 namespace {
 
+// A `while` that runs longer never ends, as far as a test can wait.
+constexpr int64_t kMaxTurns = int64_t{1} << 24;
+
 std::vector<AxisId> loop_axes(const Op& op) {
   if (op.kind == OpKind::kLoop) return {static_cast<AxisId>(op.int_attr("axis"))};
   const std::vector<int64_t>& axes = op.ints_attr("axes");
@@ -125,6 +128,7 @@ Status Machine::run_op(const Op& op) {
     case OpKind::kTile:
     case OpKind::kLoop: return run_loop(op);
     case OpKind::kIf: return run_if(op);
+    case OpKind::kWhile: return run_while(op);
     case OpKind::kLoad: return run_load(op);
     case OpKind::kStore: return run_store(op);
     case OpKind::kYield: return Status::ok();
@@ -160,6 +164,28 @@ Status Machine::run_loop(const Op& op) {
     take_yields(body, body.args);
   }
   for (size_t i = 0; i < op.results.size(); ++i) assign(tile(body.args[i]), &tile(op.results[i]));
+  return Status::ok();
+}
+
+Status Machine::run_while(const Op& op) {
+  const Region& test = op.regions[0];
+  const Region& body = op.regions[1];
+  for (size_t i = 0; i < op.operands.size(); ++i) assign(tile(op.operands[i]), &tile(test.args[i]));
+  for (int64_t turn = 0;; ++turn) {
+    KAON_RETURN_IF_ERROR(run_region(test));
+    const Tile& condition = tile(test.ops.back()->operands[0]);
+    if (condition.bound(0) != 0) {
+      return Status(Code::kUnsupported, "oracle: the end of a `while` depends on how a float is rounded");
+    }
+    if (condition.ints[0] == 0) break;
+    if (turn == kMaxTurns) {
+      return Status(Code::kUnsupported, "oracle: a `while` has not ended after " + std::to_string(turn) + " turns");
+    }
+    for (size_t i = 0; i < test.args.size(); ++i) assign(tile(test.args[i]), &tile(body.args[i]));
+    KAON_RETURN_IF_ERROR(run_region(body));
+    take_yields(body, test.args);
+  }
+  for (size_t i = 0; i < op.results.size(); ++i) assign(tile(test.args[i]), &tile(op.results[i]));
   return Status::ok();
 }
 

@@ -37,6 +37,7 @@ class Machine {
   Status run_pure(const Op& op);
   Status run_loop(const Op& op);
   Status run_if(const Op& op);
+  Status run_while(const Op& op);
   Status run_undecided_if(const Op& op);
   Status run_load(const Op& op);
   Status run_store(const Op& op);

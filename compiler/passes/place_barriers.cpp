@@ -36,7 +36,9 @@ class Follower {
       if (op.kind == OpKind::kBarrier) {
         pending = Pending();
       } else if (op.kind == OpKind::kLoop) {
-        pending = follow_loop(&op.regions[0], pending);
+        pending = follow_loop(nullptr, &op.regions[0], pending);
+      } else if (op.kind == OpKind::kWhile) {
+        pending = follow_loop(&op.regions[0], &op.regions[1], pending);
       } else if (op.kind == OpKind::kIf) {
         Pending joined = follow(&op.regions[0], pending);
         joined.merge(follow(&op.regions[1], pending));
@@ -73,13 +75,15 @@ class Follower {
 
   std::string layout_text(const Op& store) const { return kernel_.layout(store.operands[0]).to_string(); }
 
-  /// A loop's body also follows itself, and may run no time at all. Inserted barriers stay, so this ends.
-  Pending follow_loop(Region* body, const Pending& before) {
+  /// A loop's body also follows itself, and may run no time at all; a `while` tests before each turn and once more.
+  /// Inserted barriers stay, so this ends.
+  Pending follow_loop(Region* test, Region* body, const Pending& before) {
     Pending entry = before;
     while (true) {
+      const Pending tested = test == nullptr ? entry : follow(test, entry);
       Pending next = before;
-      next.merge(follow(body, entry));
-      if (next == entry) return entry;
+      next.merge(follow(body, tested));
+      if (next == entry) return tested;
       entry = std::move(next);
     }
   }

@@ -48,6 +48,7 @@ std::string knob_table(const ConfigSpace& space) {
 }
 
 Outcome read_config(const std::vector<std::string>& pairs, const ConfigSpace& space, Config* out) {
+  if (pairs.empty()) *out = space.default_config();
   for (const std::string& pair : pairs) {
     const Result<Config> one = Config::from_text(pair);
     if (!one) return Outcome::user_error("--config " + pair + ": " + one.status().message());

@@ -40,6 +40,7 @@ class StagedMachine {
   void run_grid(const Op& op);
   void run_loop(const Op& op);
   void run_if(const Op& op);
+  void run_while(const Op& op);
   void fail(const Op& op, const std::string& message);
   int64_t eval(const Expr& expr) const { return expr.evaluate(slots_.data()); }
   uint32_t registers(ValueId value) const;

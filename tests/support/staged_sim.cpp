@@ -150,6 +150,7 @@ void StagedMachine::run_op(const Op& op) {
     case OpKind::kGrid: return run_grid(op);
     case OpKind::kLoop: return run_loop(op);
     case OpKind::kIf: return run_if(op);
+    case OpKind::kWhile: return run_while(op);
     case OpKind::kYield: return;
     default: return fail(op, "no op of the staged form");
   }
@@ -192,6 +193,23 @@ void StagedMachine::run_if(const Op& op) {
   for (size_t i = 0; i < op.results.size() && status_; ++i) {
     values_[static_cast<size_t>(op.results[i])] = values_[static_cast<size_t>(taken.ops.back()->operands[i])];
   }
+}
+
+void StagedMachine::run_while(const Op& op) {
+  std::vector<Values> carried;
+  for (const ValueId init : op.operands) carried.push_back(values_[static_cast<size_t>(init)]);
+  while (status_) {
+    for (size_t i = 0; i < carried.size(); ++i) {
+      for (const Region& region : op.regions) values_[static_cast<size_t>(region.args[i])] = carried[i];
+    }
+    run_region(op.regions[0]);
+    if (!status_ || uniform(op, op.regions[0].ops.back()->operands[0]) == 0) break;
+    run_region(op.regions[1]);
+    for (size_t i = 0; i < carried.size() && status_; ++i) {
+      carried[i] = values_[static_cast<size_t>(op.regions[1].ops.back()->operands[i])];
+    }
+  }
+  for (size_t i = 0; i < carried.size(); ++i) values_[static_cast<size_t>(op.results[i])] = carried[i];
 }
 
 Result<SimCounts> simulate(const Kernel& staged, SimCall* call) {

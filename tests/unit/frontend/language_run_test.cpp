@@ -43,6 +43,12 @@ TEST(LanguageRun, Normalize) {
   }
 }
 
+TEST(LanguageRun, NewtonRoots) {
+  for (int64_t n : {1, 40}) {
+    expect_right({example("newton_roots"), DType::kF32, "vec=1 num_warps=2", {{"M", 7}, {"N", n}}});
+  }
+}
+
 TEST(LanguageRun, Rope) { expect_right({kRope, DType::kBF16, "", {{"B", 2}, {"S", 7}, {"H", 16}}}); }
 
 TEST(LanguageRun, ColumnSumWithCounts) { expect_right({kColumnSum, DType::kF32, "", {{"M", 45}, {"N", 64}}, {37}}); }

@@ -4,6 +4,7 @@
 #include "compiler/ir/builder.h"
 #include "compiler/ir/verifier.h"
 #include "compiler/ir/walk.h"
+#include "compiler/ir/while_builder.h"
 #include "compiler/passes/assign_shared.h"
 #include "compiler/passes/check_resources.h"
 #include "compiler/passes/place_barriers.h"
@@ -73,6 +74,8 @@ class ProgramMaker {
       } else if (kind < 4) {
         b.shared_load(buffer, Type{DType::kF32, {tile_}},
                       Layout({{{2, Where::kWarp, 1}, {32, Where::kLane, 1}}}, kWarps));
+      } else if (kind == 4 && pick(2) == 0) {
+        fill_while(b, depth);
       } else if (kind == 4) {
         b.begin_loop(loop_axis());
         fill(b, 1 + pick(4), depth - 1);
@@ -85,6 +88,23 @@ class ProgramMaker {
         b.end();
       }
     }
+  }
+
+  ValueId scalar(ValueId value) {
+    kernel_.layout(value) = Layout({}, kWarps);
+    return value;
+  }
+
+  /// Counts up to a trip count; accesses in the test happen once more than those of the body.
+  void fill_while(Builder& b, int depth) {
+    WhileBuilder loop(b, {scalar(b.int_const(DType::kI64, 0))});
+    for (ValueId value : {loop.test_args()[0], loop.body_args()[0], loop.op().result()}) scalar(value);
+    const Expr trips = Expr::slot(kernel_.signature.dim_slot(num_loops_++));
+    fill(b, pick(3), depth - 1);
+    loop.begin_body(scalar(b.compare(CompareFn::kLt, loop.test_args()[0], scalar(b.expr(trips)))));
+    fill(b, 1 + pick(4), depth - 1);
+    const ValueId one = scalar(b.int_const(DType::kI64, 1));
+    loop.end({scalar(b.binary(BinaryFn::kAdd, loop.body_args()[0], one))});
   }
 
   AxisId loop_axis() {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything that needs a GPU, in one command: tune, check, sanitize, measure beside the peers, measure the host's side.
 #
-# usage: bench/gpu.sh [STAGE...]     stages: tune check sanitize peers dispatch (default: all but sanitize)
+# usage: bench/gpu.sh [STAGE...]     stages: tune check cases sanitize peers dispatch (default: all but sanitize)
 #
 # Uses .carry/kaon.tar.gz (from `./dev carry`) where it exists, else build/release. Results go to $OUT, or build/gpu:
 # tuned.tar.gz (what belongs under pretuned/), <kernel>.json (what belongs under bench/results/<device>/), logs.
@@ -16,7 +16,7 @@ if [ -f .carry/kaon.tar.gz ]; then
 else
   bin=$PWD/build/release/bin
 fi
-export PATH=$bin:$PWD/build/release/tests/gpu:$PATH KAON_CACHE_DIR=${KAON_CACHE_DIR:-${TMPDIR:-/tmp}/kaon-cache}
+export PATH=$bin:$PWD/build/release/tests/gpu:$PWD/build/release/tests/kernels:$PATH KAON_CACHE_DIR=${KAON_CACHE_DIR:-${TMPDIR:-/tmp}/kaon-cache}
 kernels=${KAON_KERNELS:-vector_add softmax}
 failed=0
 note() { printf '\n== %s\n' "$*"; }
@@ -53,6 +53,11 @@ check() {
   python3 tests/gpu/large_tensors.py "$bin/libkaon_pretuned.so" || failed=1
 }
 
+cases() {
+  note "every kernel of the tests against the oracle, compiled here"
+  kernel_cases tests/kernels --target "${KAON_TARGET:-sm_90}" --large || failed=1
+}
+
 sanitize() {
   local tool
   use_fresh_packs
@@ -84,11 +89,11 @@ dispatch() {
   python3 bench/dispatch_report.py "$raw" "$out/dispatch.json" "$device" "${driver# }" "$(date +%F)" || failed=1
 }
 
-[ $# -gt 0 ] || set -- tune check peers dispatch
+[ $# -gt 0 ] || set -- tune check cases peers dispatch
 for stage in "$@"; do
   case $stage in
-    tune | check | sanitize | peers | dispatch) "$stage" ;;
-    *) echo "bench/gpu.sh: unknown stage '$stage', expected tune, check, sanitize, peers or dispatch" >&2; exit 2 ;;
+    tune | check | cases | sanitize | peers | dispatch) "$stage" ;;
+    *) echo "bench/gpu.sh: unknown stage '$stage', expected tune, check, cases, sanitize, peers or dispatch" >&2; exit 2 ;;
   esac
 done
 exit $failed

@@ -1,6 +1,7 @@
-// Vectors that reach beyond what exists of their axis: which do, and how loads and stores deal with the one that is cut.
-// An aligned vector with one element in memory is in memory as a whole, so a load reads it whole and a rare branch puts
-// the fill in place of what does not exist. A store writes the elements of a cut vector one by one, in a rare branch.
+// Vectors that reach beyond what exists of their axis: which do, and how loads and stores deal with the one that is
+// cut. An aligned vector with one element in memory is in memory as a whole, so a load reads it whole and a rare branch
+// puts the fill in place of what does not exist. A store writes the elements of a cut vector one by one, in a rare
+// branch.
 #include <algorithm>
 
 #include <llvm/IR/Constants.h>
@@ -11,13 +12,18 @@
 namespace kaon::compiler::codegen {
 
 /// Position of the thread's first element along the vectors' dimension, counted from the lowest that exists: an element
-/// exists iff this plus its part is in [0, limit). Never below 1 - vector.
+/// exists iff this plus its part is in [0, limit). Never below 1 - the width that windows are shifted by.
 llvm::Value* Lowering::vector_start(const Access& access, uint32_t reg) {
   llvm::Value* position = thread_position(*access.layout, access.vector_dim);
   llvm::Value* origin = origin_of(access.type, *access.layout, access.vector_dim, reg);
   if (origin != nullptr) position = b_.CreateSub(position, origin);
   const AxisState state = axis_state(access.type.axes[static_cast<size_t>(access.vector_dim)]);
   return state.lowest == nullptr ? position : b_.CreateSub(position, state.lowest);
+}
+
+/// Whether a shifted window may start within or behind the vector at `part`: those before the first whole width.
+static bool can_be_head(const Kernel& kernel, AxisId axis, int64_t part) {
+  return kernel.axis(axis).origin != kNoValue && part < kernel.config.get_int("vec", 1);
 }
 
 std::vector<VectorGuard> Lowering::vector_guards(Access& access, const std::vector<std::vector<uint32_t>>& groups) {
@@ -31,7 +37,6 @@ std::vector<VectorGuard> Lowering::vector_guards(Access& access, const std::vect
     return guards;
   }
   const AxisId axis = access.type.axes[static_cast<size_t>(access.vector_dim)];
-  const bool is_shifted = kernel_.axis(axis).origin != kNoValue;
   llvm::Value* limit = axis_state(axis).limit;
   for (const auto& group : groups) {
     const auto part = static_cast<int64_t>(access.layout->register_part(access.vector_dim, group[0]));
@@ -42,9 +47,17 @@ std::vector<VectorGuard> Lowering::vector_guards(Access& access, const std::vect
     };
     llvm::Value* full = starts_below(start, part + access.vector - 1);
     llvm::Value* some = nullptr;
-    if (is_shifted && part == 0) {
-      full = b_.CreateAnd(full, b_.CreateICmpSGE(start, b_.getInt32(0)));
-      some = starts_below(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, start, b_.getInt32(0)), 0);
+    if (can_be_head(kernel_, axis, part)) {
+      const auto at_least = [&](int64_t least) {
+        return b_.CreateICmpSGE(start, b_.getInt32(static_cast<uint32_t>(least)));
+      };
+      full = b_.CreateAnd(full, at_least(-part));
+      llvm::Value* first =
+          b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, start, b_.getInt32(static_cast<uint32_t>(-part)));
+      some = starts_below(first, part);
+      // A vector as wide as the shift has elements behind the window's start always.
+      if (access.vector < kernel_.config.get_int("vec", 1))
+        some = b_.CreateAnd(some, at_least(1 - part - access.vector));
     } else {
       some = starts_below(start, part);
     }
@@ -57,30 +70,29 @@ std::vector<VectorGuard> Lowering::vector_guards(Access& access, const std::vect
   return guards;
 }
 
-/// Vectors of one row that can be cut, of which at most one is: the first, by the shift of the window or the end, and
-/// one of the others, by the end.
+/// Vectors of one row that can be cut, of which at most one is: each of the first, by the shift of the window or the
+/// end, and one of the others, by the end.
 std::vector<CutSet> Lowering::cut_sets(const Access& access, const std::vector<std::vector<uint32_t>>& groups,
                                        const std::vector<VectorGuard>& guards) {
   if (access.vector == 1) return {};  // one element is wholly in or out
-  const bool is_shifted = kernel_.axis(access.type.axes[static_cast<size_t>(access.vector_dim)]).origin != kNoValue;
+  const AxisId axis = access.type.axes[static_cast<size_t>(access.vector_dim)];
   std::vector<int> others;
   for (int dim = 0; dim < access.type.rank(); ++dim) {
     if (dim != access.vector_dim) others.push_back(dim);
   }
-  std::map<std::pair<std::vector<uint64_t>, bool>, CutSet> rows;
+  std::map<std::pair<std::vector<uint64_t>, int64_t>, CutSet> rows;
   for (size_t i = 0; i < groups.size(); ++i) {
     if (!guards[i].can_be_cut()) continue;
-    const bool is_head = is_shifted && access.layout->register_part(access.vector_dim, groups[i][0]) == 0;
-    rows[{RegisterMap::parts_of(*access.layout, others, groups[i][0]), is_head}].groups.push_back(i);
+    const auto part = static_cast<int64_t>(access.layout->register_part(access.vector_dim, groups[i][0]));
+    const int64_t head = can_be_head(kernel_, axis, part) ? part : -1;
+    rows[{RegisterMap::parts_of(*access.layout, others, groups[i][0]), head}].groups.push_back(i);
   }
   std::vector<CutSet> sets;
   for (auto& [key, set] : rows) sets.push_back(std::move(set));
   return sets;
 }
 
-llvm::Value* Lowering::is_cut(const VectorGuard& guard) {
-  return b_.CreateAnd(guard.some, b_.CreateNot(guard.full));
-}
+llvm::Value* Lowering::is_cut(const VectorGuard& guard) { return b_.CreateAnd(guard.some, b_.CreateNot(guard.full)); }
 
 /// Opens the block that a thread runs when any of its vectors is cut.
 CutBlock Lowering::begin_cut(const std::vector<VectorGuard>& guards) {
@@ -136,8 +148,8 @@ void Lowering::mend_cut_vectors(const Access& access, const std::vector<std::vec
         const unsigned end = std::min((e + 1) * bits, (w + 1) * word_bits);
         if (begin >= end) continue;
         const llvm::APInt field = llvm::APInt::getBitsSet(word_bits, begin - w * word_bits, end - w * word_bits);
-        kept = b_.CreateOr(kept, b_.CreateSelect(exist[e], llvm::ConstantInt::get(context_, field),
-                                                 llvm::ConstantInt::get(type, 0)));
+        kept = b_.CreateOr(
+            kept, b_.CreateSelect(exist[e], llvm::ConstantInt::get(context_, field), llvm::ConstantInt::get(type, 0)));
       }
       llvm::Value* filled = b_.CreateAnd(fill, b_.CreateNot(kept));
       for (size_t i : set.groups) {

@@ -75,7 +75,8 @@ class AccessPlanner {
     // Where the tensor ends elsewhere than the axis, no vector may reach across its end.
     if (facts.extent_differs) vector = std::gcd(vector, known_divisor(kernel_, tensor.extents.back()));
     if (vector <= 1) return 1;
-    if (window_.is_shifted(facts.axis)) return window_.admit(op, facts) ? vector : 1;
+    // A window's vectors lie across the rows' ends as they come, and what is cut there is known of the axis alone.
+    if (window_.is_shifted(facts.axis)) return !facts.extent_differs && window_.admit(op, facts) ? vector : 1;
     guard_alignment(facts, vector);
     return vector;
   }

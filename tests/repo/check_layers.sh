@@ -32,7 +32,7 @@ outside=(
   'xgboost/:heuristics'
   'nlohmann/:heuristics aot_runner compiler/tools tests bench'
   'sqlite3.h:aot_runner tests'
-  'CLI/:aot_runner compiler/tools bench'
+  'CLI/:aot_runner compiler/tools tests bench'
   'fmt/:aot_runner compiler/tools bench'
   'boost/:runtime/host'
   'cuda.h:tests'

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "compiler/ir/printer.h"
+#include "runtime/base/guards.h"
 #include "tests/support/staged_machine.h"
 
 namespace kaon::compiler {
@@ -41,23 +42,7 @@ std::vector<int64_t> slots_of(const Signature& signature, const SimCall& call) {
 }
 
 bool accepts(const Kernel& kernel, const SimCall& call) {
-  const std::vector<int64_t> slots = slots_of(kernel.signature, call);
-  return std::all_of(kernel.guards.begin(), kernel.guards.end(), [&](const Guard& guard) {
-    const int64_t value = slots[guard.slot];
-    switch (guard.kind) {
-      case GuardKind::kDivisible: return value % guard.value == 0;
-      case GuardKind::kEqual: return value == guard.value;
-      case GuardKind::kAtMost: return value <= guard.value;
-      case GuardKind::kAtLeast: return value >= guard.value;
-      case GuardKind::kCongruent: return (value - slots[guard.other]) % guard.value == 0;
-      case GuardKind::kSpanAtMost: break;
-    }
-    int64_t span = 0;
-    const SimTensor& tensor = call.tensors[guard.slot];
-    for (size_t i = 0; i < tensor.sizes.size(); ++i)
-      span += std::max<int64_t>(0, tensor.sizes[i] - 1) * std::abs(tensor.strides[i]);
-    return span <= guard.value;
-  });
+  return first_refusing(kernel.signature, kernel.guards, slots_of(kernel.signature, call).data()) < 0;
 }
 
 StagedMachine::StagedMachine(const Kernel& kernel, SimCall* call)

@@ -16,6 +16,7 @@
 #include "compiler/ir/parser.h"
 #include "compiler/oracle/oracle.h"
 #include "compiler/oracle/soft_float.h"
+#include "runtime/base/guards.h"
 #include "runtime/host/image.h"
 #include "runtime/host/machine.h"
 
@@ -113,19 +114,6 @@ class ZonedTensor {
   std::vector<uint8_t> bytes_;
 };
 
-inline bool guard_holds(const Guard& guard, const std::vector<int64_t>& slots) {
-  const int64_t x = slots[guard.slot];
-  switch (guard.kind) {
-    case GuardKind::kDivisible: return x % guard.value == 0;
-    case GuardKind::kEqual: return x == guard.value;
-    case GuardKind::kAtMost: return x <= guard.value;
-    case GuardKind::kAtLeast: return x >= guard.value;
-    case GuardKind::kCongruent: return (x - slots[guard.other]) % guard.value == 0;
-    case GuardKind::kSpanAtMost: return true;
-  }
-  return false;
-}
-
 /// Compiles `kernel`, runs it with `seed` and judges. Fails the test with config and first wrong elements.
 inline void expect_right(const Kernel& kernel, const HostCase& c, uint64_t seed = 1) {
   SCOPED_TRACE(c.config + " " + dtype_name(c.dtype));
@@ -158,9 +146,7 @@ inline void expect_right(const Kernel& kernel, const HostCase& c, uint64_t seed 
   }
   for (size_t i = 0; i < c.scalars.size(); ++i)
     slots[static_cast<size_t>(signature.scalar_slot(static_cast<int>(i)))] = c.scalars[i];
-  for (const Guard& guard : variant->info.guards) {
-    ASSERT_TRUE(guard_holds(guard, slots)) << "the case breaks a guard of slot " << signature.slot_names()[guard.slot];
-  }
+  ASSERT_EQ(refusing_guard(signature, variant->info.guards, slots.data()), "") << "the case breaks a guard";
 
   Result<std::unique_ptr<host::Image>> image = host::Image::load(variant->image);
   ASSERT_TRUE(image) << image.status().message();

@@ -29,6 +29,7 @@ struct AxisState {
   llvm::Value* limit = nullptr;   // i32: a lane exists iff (position - origin - lowest), unsigned, is below it
   llvm::Value* lowest = nullptr;  // i32, or null for 0: used by shifted windows only
   llvm::Value* id = nullptr;      // i64: number of the tile (tile axes)
+  std::vector<llvm::Value*> lane_limits;  // i32 per register of the lengths of a jagged axis: its limit for those lanes
 };
 
 /// 32-bit words, or one value of fewer bits.
@@ -127,12 +128,18 @@ class Lowering {
   /// Position of register `reg` on `dim`, minus the window's shift: i32.
   llvm::Value* shifted_position(const Type& type, const Layout& layout, int dim, uint32_t reg);
   llvm::Value* origin_of(const Type& type, const Layout& layout, int dim, uint32_t reg);
+  /// Register of `value`, whose axes are among the type's, for the same coordinates as register `reg`; -1: none.
+  int register_beside(ValueId value, const Type& type, const Layout& layout, uint32_t reg) const;
+  /// AxisState::limit of `dim` for the lanes of register `reg`: with a jagged axis those of its lengths, where the type
+  /// has them.
+  llvm::Value* limit_of(const Type& type, const Layout& layout, int dim, uint32_t reg);
   /// True when every position of the axis exists in every tile.
   bool axis_is_whole(AxisId axis, uint64_t capacity) const;
   /// Largest power of two such that aligned groups of so many positions exist together or not at all.
   int64_t axis_granule(AxisId axis) const;
-  /// i1 (null: always) per register: the lane exists. Registers that exist together share one value.
-  Registers existence(const Type& type, const Layout& layout);
+  /// i1 (null: always) per register: the lane exists. Registers that exist together share one value. Dims of which
+  /// `is_skipped` holds are not tested; the others may depend on them.
+  Registers existence(const Type& type, const Layout& layout, const std::vector<bool>& is_skipped = {});
   void lower_index(const Op& op);
   void lower_axis_info(const Op& op);
 

@@ -144,9 +144,9 @@ llvm::Value* Lowering::access_address(Access& access, uint32_t reg) {
 
 /// Existence, and where the tensor's own extent is not the axis's, that as well. `skip_dim` (or -1) is left out.
 Registers Lowering::access_masks(Access& access, int skip_dim) {
-  Type type = access.type;
-  if (skip_dim >= 0) type.axes[static_cast<size_t>(skip_dim)] = kUnitAxis;
-  Registers masks = existence(type, *access.layout);
+  std::vector<bool> is_skipped(access.type.axes.size(), false);
+  if (skip_dim >= 0) is_skipped[static_cast<size_t>(skip_dim)] = true;
+  Registers masks = existence(access.type, *access.layout, is_skipped);
   for (size_t dim = 0; dim < access.index.size(); ++dim) {
     const Indexer& indexer = access.index[dim];
     if (access.dims[dim] < 0) continue;

@@ -1,10 +1,12 @@
 // Which coordinate each register of a thread stands for, and whether its lane exists.
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 
 #include <llvm/IR/Constants.h>
 
 #include "compiler/codegen/lower.h"
+#include "compiler/ir/jagged.h"
 
 namespace kaon::compiler::codegen {
 namespace {
@@ -76,6 +78,15 @@ void Lowering::enter_tile(AxisId id, llvm::Value* begin, llvm::Value* number) {
     limit = b_.CreateSub(limit, state.lowest);
   }
   state.limit = limit;
+  if (axis.lengths != kNoValue) {
+    llvm::Value* block = b_.getInt64(static_cast<uint64_t>(axis.block));
+    for (llvm::Value* length : registers(axis.lengths)) {
+      // No length is too low to subtract from.
+      llvm::Value* end = emit_min_max(DType::kI64, length, begin, /*is_max=*/true);
+      llvm::Value* left = emit_min_max(DType::kI64, b_.CreateSub(end, begin), block, /*is_max=*/false);
+      state.lane_limits.push_back(b_.CreateTrunc(left, b_.getInt32Ty()));
+    }
+  }
   axis_states_[static_cast<size_t>(id)] = state;
 }
 
@@ -168,27 +179,37 @@ llvm::Value* Lowering::thread_position(const Layout& layout, int dim) {
   return sum;
 }
 
+int Lowering::register_beside(ValueId value, const Type& type, const Layout& layout, uint32_t reg) const {
+  const Type& own = kernel_.type(value);
+  if (own.is_scalar()) return 0;
+  std::vector<int> own_dims, dims;
+  for (int i = 0; i < own.rank(); ++i) {
+    const AxisId axis = own.axes[static_cast<size_t>(i)];
+    const auto found = std::find(type.axes.begin(), type.axes.end(), axis);
+    if (axis == kUnitAxis || found == type.axes.end()) continue;
+    own_dims.push_back(i);
+    dims.push_back(static_cast<int>(found - type.axes.begin()));
+  }
+  return RegisterMap(kernel_.layout(value), own_dims).find(RegisterMap::parts_of(layout, dims, reg));
+}
+
 llvm::Value* Lowering::origin_of(const Type& type, const Layout& layout, int dim, uint32_t reg) {
   const ValueId origin = kernel_.axis(type.axes[static_cast<size_t>(dim)]).origin;
   if (origin == kNoValue) return nullptr;
-  const Type& origin_type = kernel_.type(origin);
-  uint32_t origin_reg = 0;
-  if (!origin_type.is_scalar()) {
-    const Layout& origin_layout = kernel_.layout(origin);
-    std::vector<int> dims, own_dims;
-    for (int i = 0; i < origin_type.rank(); ++i) {
-      for (int j = 0; j < type.rank(); ++j) {
-        if (origin_type.axes[static_cast<size_t>(i)] != kUnitAxis &&
-            origin_type.axes[static_cast<size_t>(i)] == type.axes[static_cast<size_t>(j)]) {
-          dims.push_back(i);
-          own_dims.push_back(j);
-        }
-      }
-    }
-    const int found = RegisterMap(origin_layout, dims).find(RegisterMap::parts_of(layout, own_dims, reg));
-    origin_reg = found < 0 ? 0 : static_cast<uint32_t>(found);
+  const int found = register_beside(origin, type, layout, reg);
+  return b_.CreateTrunc(registers(origin)[static_cast<size_t>(std::max(found, 0))], b_.getInt32Ty());
+}
+
+llvm::Value* Lowering::limit_of(const Type& type, const Layout& layout, int dim, uint32_t reg) {
+  const AxisId id = type.axes[static_cast<size_t>(dim)];
+  const AxisState state = axis_state(id);
+  if (!is_cut_by_lengths(kernel_, type.axes, id)) return state.limit;
+  const int found = register_beside(kernel_.axis(id).lengths, type, layout, reg);
+  if (found < 0 && status_) {
+    status_ = Status(Code::kInternal, "codegen: no register holds the length of axis " + kernel_.axis(id).name +
+                                          " for a lane; its lengths must lie as the values along it do");
   }
-  return b_.CreateTrunc(registers(origin)[origin_reg], b_.getInt32Ty());
+  return state.lane_limits[static_cast<size_t>(std::max(found, 0))];
 }
 
 llvm::Value* Lowering::shifted_position(const Type& type, const Layout& layout, int dim, uint32_t reg) {
@@ -198,30 +219,33 @@ llvm::Value* Lowering::shifted_position(const Type& type, const Layout& layout, 
   return origin == nullptr ? position : b_.CreateSub(position, origin);
 }
 
-Registers Lowering::existence(const Type& type, const Layout& layout) {
+Registers Lowering::existence(const Type& type, const Layout& layout, const std::vector<bool>& is_skipped) {
   Registers masks(register_count(layout), nullptr);
   for (int dim = 0; dim < type.rank(); ++dim) {
     const AxisId id = type.axes[static_cast<size_t>(dim)];
+    if (!is_skipped.empty() && is_skipped[static_cast<size_t>(dim)]) continue;
     if (id == kUnitAxis || axis_is_whole(id, layout.capacity(dim))) continue;
+    const Axis& axis = kernel_.axis(id);
     const AxisState state = axis_state(id);
     const auto& digits = layout.digits(dim);
     int64_t granule = axis_granule(id);
     if (digits.empty() || digits[0].where != Where::kRegister) granule = 1;
     if (granule > 1) granule = std::gcd(granule, static_cast<int64_t>(digits[0].radix));
-    std::map<std::pair<uint64_t, llvm::Value*>, llvm::Value*> known;
+    std::map<std::tuple<uint64_t, llvm::Value*, llvm::Value*>, llvm::Value*> known;  // by part, origin and limit
     for (uint32_t reg = 0; reg < masks.size(); ++reg) {
       const uint64_t part =
           layout.register_part(dim, reg) / static_cast<uint64_t>(granule) * static_cast<uint64_t>(granule);
       llvm::Value* origin = origin_of(type, layout, dim, reg);
-      llvm::Value*& exists = known[{part, origin}];
+      llvm::Value* limit = axis.lengths == kNoValue ? state.limit : limit_of(type, layout, dim, reg);
+      llvm::Value*& exists = known[{part, origin, limit}];
       if (exists == nullptr && origin == nullptr) {
-        llvm::Value* bound = b_.CreateSub(state.limit, b_.getInt32(static_cast<uint32_t>(part)));
+        llvm::Value* bound = b_.CreateSub(limit, b_.getInt32(static_cast<uint32_t>(part)));
         exists = b_.CreateICmpSLT(thread_position(layout, dim), bound);
       } else if (exists == nullptr) {
         llvm::Value* position =
             b_.CreateSub(b_.CreateAdd(thread_position(layout, dim), b_.getInt32(static_cast<uint32_t>(part))), origin);
         if (state.lowest != nullptr) position = b_.CreateSub(position, state.lowest);
-        exists = b_.CreateICmpULT(position, state.limit);
+        exists = b_.CreateICmpULT(position, limit);
       }
       masks[reg] = masks[reg] == nullptr ? exists : b_.CreateAnd(masks[reg], exists);
     }

@@ -37,11 +37,11 @@ std::vector<VectorGuard> Lowering::vector_guards(Access& access, const std::vect
     return guards;
   }
   const AxisId axis = access.type.axes[static_cast<size_t>(access.vector_dim)];
-  llvm::Value* limit = axis_state(axis).limit;
   for (const auto& group : groups) {
+    llvm::Value* limit = limit_of(access.type, *access.layout, access.vector_dim, group[0]);
     const auto part = static_cast<int64_t>(access.layout->register_part(access.vector_dim, group[0]));
     llvm::Value* start = vector_start(access, group[0]);
-    // One comparison a vector, with a number that all threads share.
+    // One comparison a vector, with a number that all threads share (but for jagged rows).
     auto starts_below = [&](llvm::Value* position, int64_t distance) {
       return b_.CreateICmpSLT(position, b_.CreateSub(limit, b_.getInt32(static_cast<uint32_t>(distance))));
     };
@@ -120,7 +120,8 @@ Registers Lowering::cut_elements(const Access& access, const CutSet& set,
     llvm::Value* own = b_.CreateAdd(vector_start(access, groups[i][0]), b_.getInt32(part));
     position = position == nullptr ? own : b_.CreateSelect(is_cut(guards[i]), own, position);
   }
-  llvm::Value* limit = axis_state(access.type.axes[static_cast<size_t>(access.vector_dim)]).limit;
+  const uint32_t any_of_row = groups[set.groups[0]][0];
+  llvm::Value* limit = limit_of(access.type, *access.layout, access.vector_dim, any_of_row);
   Registers exist;
   for (uint32_t i = 0; i < static_cast<uint32_t>(access.vector); ++i) {
     exist.push_back(b_.CreateICmpULT(b_.CreateAdd(position, b_.getInt32(i)), limit));

@@ -43,15 +43,13 @@ Registers Lowering::without_missing(const Op& op, ReduceFn fn) {
   const ValueId operand = op.operands[0];
   Registers values = registers(operand);
   const DType dtype = kernel_.type(operand).dtype;
-  Type type = kernel_.type(operand);
+  const Type& type = kernel_.type(operand);
   // A missing lane of an axis that is not folded only spoils results that do not exist either.
-  for (int dim = 0; dim < type.rank(); ++dim) {
-    const auto& dims = op.ints_attr("dims");
-    if (std::find(dims.begin(), dims.end(), dim) == dims.end()) type.axes[static_cast<size_t>(dim)] = kUnitAxis;
-  }
+  std::vector<bool> is_kept(type.axes.size(), true);
+  for (int64_t dim : op.ints_attr("dims")) is_kept[static_cast<size_t>(dim)] = false;
   if (holds_identity(op, fn)) return values;
   llvm::Constant* nothing = identity(fn, dtype);
-  const Registers masks = existence(type, kernel_.layout(operand));
+  const Registers masks = existence(type, kernel_.layout(operand), is_kept);
   for (size_t reg = 0; reg < values.size(); ++reg) {
     if (masks[reg] != nullptr) values[reg] = b_.CreateSelect(masks[reg], values[reg], nothing);
   }

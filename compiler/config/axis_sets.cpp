@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "compiler/ir/jagged.h"
 #include "compiler/ir/walk.h"
 
 namespace kaon::compiler {
@@ -70,6 +71,27 @@ void measure_elements(const Kernel& kernel, AxisSet* set) {
   });
 }
 
+/// Lengths lie in one way, so all values along a jagged axis and its parents do: the sets that have them become one.
+void merge_jagged(const Kernel& kernel, std::vector<std::vector<AxisId>>* sets) {
+  for (AxisId axis = 0; axis < static_cast<AxisId>(kernel.axes.size()); ++axis) {
+    std::vector<AxisId> wanted = parents_of(kernel, axis);
+    if (wanted.empty()) continue;
+    wanted.push_back(axis);
+    std::vector<AxisId>* first = nullptr;
+    for (auto set = sets->begin(); set != sets->end();) {
+      if (!contains_all(*set, wanted) || first == nullptr) {
+        if (contains_all(*set, wanted)) first = &*set;
+        ++set;
+        continue;
+      }
+      for (AxisId other : *set) {
+        if (!contains_all(*first, {other})) first->push_back(other);
+      }
+      set = sets->erase(set);
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<AxisSet> find_axis_sets(const Kernel& kernel) {
@@ -89,6 +111,7 @@ std::vector<AxisSet> find_axis_sets(const Kernel& kernel) {
     std::for_each(op.results.begin(), op.results.end(), add);
     for (const Region& region : op.regions) std::for_each(region.args.begin(), region.args.end(), add);
   });
+  merge_jagged(kernel, &found);
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });
   std::vector<AxisSet> sets;
   for (auto& axes : found) {

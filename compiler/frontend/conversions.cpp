@@ -107,6 +107,7 @@ std::string KernelBuilder::describe_axis(AxisId axis) {
   const Axis& info = kernel_.axis(axis);
   const std::optional<HostInt>& end = ranges_[static_cast<size_t>(axis)].end;
   const std::string extent = end ? end->to_string() : "a run-time bound";
+  if (info.lengths != kNoValue) return info.name + " (jagged, up to a length for each lane)";
   if (info.kind == AxisKind::kTile) return info.name + " (tiles up to " + extent + ")";
   return info.name + " (all " + extent + ")";
 }

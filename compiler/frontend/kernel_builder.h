@@ -74,6 +74,14 @@ class KernelBuilder {
   AxisId tile_axis(const ast::Name& variable, const ast::Expression* begin, const ast::Expression* end, int64_t block);
   bool tile_bound(const ast::Expression& node, std::optional<HostInt>* host, ValueId* value);
   bool tile_blocks(const ast::Expression& call, size_t count, std::vector<int64_t>* blocks);
+  // jagged.cpp: loops over rows of different lengths. The last two report, where a value along a jagged axis lacks one of
+  // the axes that its lengths run over, or would after folding `dims`.
+  bool jagged_axis(const ast::Statement& statement, std::vector<AxisId>* axes);
+  std::optional<ValueId> jagged_lengths(const ast::Expression& node);
+  void warn_longest_row(const ast::Expression& bound);
+  bool lacks_parent(SourceRange range, const std::string& what, const std::vector<AxisId>& axes);
+  bool folds_parent(SourceRange range, const std::string& text, const std::vector<AxisId>& axes,
+                    const std::vector<int64_t>& dims);
   std::vector<std::string> carried_variables(const ast::Statement& statement);
   void loop_body(const ast::Statement& statement, const std::vector<AxisId>& axes,
                  const std::vector<std::string>& carried);

@@ -91,6 +91,8 @@ Value KernelBuilder::reduction(const ast::Expression& node) {
   std::vector<int64_t> dims;
   bool keepdim = false;
   if (!reduced_dims(node, type.rank(), &dims, &keepdim)) return Value::error();
+  if (lacks_parent(a.node->range, "what is folded", type.axes)) return Value::error();
+  if (folds_parent(node.range, node.text, type.axes, dims)) return Value::error();
   const ReduceFn fn = reduce_fn_of(node.text);
   const std::string expected = why_illegal_operand(fn, type.dtype);
   const bool is_mean = node.text == "mean";

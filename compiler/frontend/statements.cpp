@@ -208,6 +208,7 @@ void KernelBuilder::store(const ast::Statement& statement) {
   for (const Subscript& item : index) {
     if (item.kind == Indexer::Kind::kAxis) axes.push_back(item.axis);
   }
+  if (lacks_parent(target.range, "this store", axes)) return;
   bool matches = type.axes.size() <= axes.size();
   for (size_t i = 0; matches && i < type.axes.size(); ++i) {
     const AxisId axis = type.axes[type.axes.size() - 1 - i];

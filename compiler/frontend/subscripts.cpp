@@ -44,6 +44,7 @@ Value KernelBuilder::load(const ast::Expression& node, const Value& tensor) {
   if (!subscripts(node, tensor, /*is_store=*/false, &index, &new_axes)) return Value::error();
   builder_.set_range(node.range);
   ValueId value = builder_.load(tensor.tensor, index);
+  if (lacks_parent(node.range, "this load", kernel_.type(value).axes)) return Value::error();
   for (size_t position : new_axes) value = builder_.expand_dims(value, static_cast<int>(position));
   return Value::typed(value);
 }

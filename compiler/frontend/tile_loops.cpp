@@ -8,7 +8,7 @@ namespace {
 using ast::ExpressionKind;
 
 std::string why_no_tile(const std::string& callee) {
-  for (const char* later : {"grid", "jagged_tile", "static_range"}) {
+  for (const char* later : {"grid", "static_range"}) {
     if (callee == later) return callee + "(...) is not supported yet; loop with tile(...)";
   }
   if (callee == "range") return "loops run over tiles, not over single numbers; write tile(...)";
@@ -20,6 +20,7 @@ std::string why_no_tile(const std::string& callee) {
 bool KernelBuilder::tile_axes(const ast::Statement& statement, std::vector<AxisId>* axes) {
   const ast::Expression& call = *statement.value;
   const size_t count = statement.names.size();
+  if (call.text == "jagged_tile") return jagged_axis(statement, axes);
   if (call.text != "tile") {
     fail(call.focus, why_no_tile(call.text));
     return false;
@@ -87,6 +88,7 @@ bool KernelBuilder::tile_bound(const ast::Expression& node, std::optional<HostIn
                          describe(bound.value) + "; the host needs it for the launch");
     return false;
   }
+  warn_longest_row(node);
   const std::optional<ValueId> index = as_index(bound);
   if (index) *value = *index;
   return index.has_value();

@@ -131,8 +131,8 @@ struct Axis {
   int64_t fixed_block = 0;          // kTile: block size written in the source, or 0
   // kTile whose block is registered under a name of its own: the static axis of that tile size. kUnitAxis: none.
   AxisId block_axis = kUnitAxis;
-  // Jagged kTile: lane k exists only where k < lengths, an i64 tile over other axes, all of which every value along this
-  // axis has. The loop's own end (extent_value) is the greatest of them. kNoValue: none.
+  // Jagged kTile: lane k exists only where k < lengths, an i64 tile over other tile axes; in a value that lacks one of
+  // those, where k < the loop's own end (extent_value), the greatest length. kNoValue: none.
   ValueId lengths = kNoValue;
   // Chosen by the config (0 until then):
   int64_t block = 0;                // kTile: tile size. kFull: capacity, at least the extent by a guard. kStatic: padded extent

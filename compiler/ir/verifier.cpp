@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/ir/jagged.h"
 #include "compiler/ir/layout_rules.h"
 #include "compiler/ir/printer.h"
 #include "compiler/ir/type_rules.h"
@@ -151,7 +152,7 @@ class Verifier {
   }
 
   Status check_bounds_visible(const Axis& axis) {
-    for (ValueId bound : {axis.begin_value, axis.extent_value}) {
+    for (ValueId bound : {axis.begin_value, axis.extent_value, axis.lengths}) {
       if (bound != kNoValue && !is_visible_[static_cast<size_t>(bound)]) {
         return bug("axis " + axis.name + ": bound " + value_text(bound) + " is not defined here");
       }
@@ -345,6 +346,11 @@ class Verifier {
       return bug("axis " + axis.name + ": expected a tile axis, got a " + axis_kind_name(axis.kind) + " one");
     if (is_bound_[static_cast<size_t>(id)]) return bug("axis " + axis.name + " is looped over inside its own loop");
     KAON_RETURN_IF_ERROR(check_bounds_visible(axis));
+    for (AxisId parent : parents_of(kernel_, static_cast<AxisId>(id))) {
+      if (parent != kUnitAxis && kernel_.axis(parent).kind == AxisKind::kTile) continue;
+      return bug("axis " + axis.name + ": lengths " + value_text(axis.lengths) + " must run over tile axes, got " +
+                 type_text(kernel_, kernel_.type(axis.lengths)));
+    }
     is_bound_[static_cast<size_t>(id)] = true;
     return Status::ok();
   }

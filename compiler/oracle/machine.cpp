@@ -93,6 +93,9 @@ Status Machine::enter_axis(AxisId id) {
   AxisState& s = state(id);
   KAON_RETURN_IF_ERROR(bound_of(axis.begin_value, axis.begin, &s.first));
   KAON_RETURN_IF_ERROR(bound_of(axis.extent_value, axis.extent, &s.end));
+  if (axis.lengths != kNoValue && !tile(axis.lengths).exact) {
+    return Status(Code::kUnsupported, "oracle: a length of a jagged axis depends on how a float is rounded");
+  }
   const int64_t block = blocks_[static_cast<size_t>(id)];
   s.count = s.end > s.first ? (s.end - s.first + block - 1) / block : 0;
   return Status::ok();
@@ -264,6 +267,7 @@ Status Machine::run_load(const Op& op) {
   Tile& result = tile(op.result());
   result.shape(type.dtype, sizes, /*is_exact=*/true);
   load_elements(tensors_[tensor], offsets_, result.count, &result);
+  clear_missing(type.axes, &result);
   return Status::ok();
 }
 
@@ -282,8 +286,9 @@ Status Machine::run_store(const Op& op) {
   Tile scratch;
   const Tile& exact = before_rounding(value, &scratch);
   std::vector<OracleElement>& out = (*outputs_)[tensor];
+  const std::vector<uint8_t> exists = lanes_of(kernel_.type(value).axes, stored.sizes);
   for (size_t i = 0; i < stored.count; ++i) {
-    if (offsets_[i] == kOutside) continue;
+    if (offsets_[i] == kOutside || (!exists.empty() && !exists[i])) continue;
     OracleElement element;
     element.offset = offsets_[i];
     element.value = exact.is_float() ? exact.floats[i] : static_cast<double>(exact.ints[i]);

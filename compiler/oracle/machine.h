@@ -1,5 +1,6 @@
 // Runs the programs of a logical kernel one by one on tiles of exactly the lanes that exist, so that no op needs a
-// mask.
+// mask. Tiles with a jagged axis are as long as their longest row: what reads lanes across or leaves them in memory asks
+// lanes_of() which of them exist.
 #pragma once
 
 #include <vector>
@@ -50,6 +51,10 @@ class Machine {
   void set_tile(AxisId axis, int64_t id);
   Status bound_of(ValueId value, const Expr& expr, int64_t* out);
   Status sizes_of(const std::vector<AxisId>& axes, std::vector<int64_t>* sizes);
+  /// One flag a lane of a tile with these axes; empty when all exist, as they do without a jagged axis and its parents.
+  std::vector<uint8_t> lanes_of(const std::vector<AxisId>& axes, const std::vector<int64_t>& sizes);
+  /// Zeros, exactly, the lanes of a loaded value that do not exist.
+  void clear_missing(const std::vector<AxisId>& axes, Tile* value);
   Status addresses_of(const Op& op, const std::vector<AxisId>& axes, std::vector<Address>* addresses);
   void take_yields(const Region& region, const std::vector<ValueId>& targets);
   /// The stored value before the cast that rounds it to the tensor's type, looked up through views.

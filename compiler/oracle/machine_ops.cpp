@@ -95,7 +95,8 @@ Status Machine::run_pure(const Op& op) {
     case OpKind::kBroadcast: copy_broadcast(operand(0), sizes, &result); break;
     case OpKind::kPermute: copy_permuted(operand(0), op.ints_attr("perm"), &result); break;
     case OpKind::kReduce:
-      eval_reduce(function_of<ReduceFn>(op), operand(0), op.ints_attr("dims"), sizes, &result);
+      eval_reduce(function_of<ReduceFn>(op), operand(0), op.ints_attr("dims"), sizes,
+                  lanes_of(kernel_.type(op.operands[0]).axes, operand(0).sizes), &result);
       break;
     default: return Status(Code::kUnsupported, "oracle: cannot interpret " + std::string(op_info(op.kind).text));
   }

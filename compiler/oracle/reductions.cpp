@@ -143,43 +143,78 @@ int64_t reduce_int(ReduceFn fn, DType dtype, const Row& row, double* bound) {
   return wrap_int(dtype, value);
 }
 
-/// Puts folded dims last, keeping the order of each group; false when they are there already.
-bool make_trailing(const Tile& a, const std::vector<int64_t>& dims, Tile* permuted) {
+/// The order of dims that puts the folded ones last and keeps that of each group.
+std::vector<int64_t> folded_last(size_t rank, const std::vector<int64_t>& dims) {
   std::vector<int64_t> kept, folded;
-  for (int64_t dim = 0; dim < static_cast<int64_t>(a.sizes.size()); ++dim) {
+  for (int64_t dim = 0; dim < static_cast<int64_t>(rank); ++dim) {
     const bool is_folded = std::find(dims.begin(), dims.end(), dim) != dims.end();
     (is_folded ? folded : kept).push_back(dim);
   }
   kept.insert(kept.end(), folded.begin(), folded.end());
-  if (std::is_sorted(kept.begin(), kept.end())) return false;
-  copy_permuted(a, kept, permuted);
-  return true;
+  return kept;
 }
+
+/// The rows to fold, one after the other; where lanes are missing, a row is packed into memory of its own.
+class Rows {
+ public:
+  Rows(const Tile& a, const std::vector<int64_t>& dims, const std::vector<uint8_t>& exists) : rows_(&a) {
+    for (int64_t dim : dims) length_ *= static_cast<size_t>(a.sizes[static_cast<size_t>(dim)]);
+    const std::vector<int64_t> order = folded_last(a.sizes.size(), dims);
+    const bool is_ordered = std::is_sorted(order.begin(), order.end());
+    if (!is_ordered) {
+      copy_permuted(a, order, &permuted_);
+      rows_ = &permuted_;
+    }
+    if (exists.empty()) return;
+    Tile lanes;
+    lanes.shape(DType::kBool, a.sizes, /*is_exact=*/true);
+    std::copy(exists.begin(), exists.end(), lanes.ints.begin());
+    Tile ordered;
+    if (!is_ordered) copy_permuted(lanes, order, &ordered);
+    exists_ = std::move(is_ordered ? lanes.ints : ordered.ints);
+  }
+
+  Row operator[](size_t i) {
+    const size_t first = i * length_;
+    const bool is_float = rows_->is_float();
+    if (exists_.empty()) {
+      return {is_float ? rows_->floats.data() + first : nullptr, is_float ? nullptr : rows_->ints.data() + first,
+              rows_->exact ? nullptr : rows_->bounds.data() + first, length_};
+    }
+    floats_.clear(), ints_.clear(), bounds_.clear();
+    for (size_t lane = first; lane < first + length_; ++lane) {
+      if (!exists_[lane]) continue;
+      if (is_float) floats_.push_back(rows_->floats[lane]);
+      if (!is_float) ints_.push_back(rows_->ints[lane]);
+      bounds_.push_back(rows_->bound(lane));
+    }
+    return {floats_.data(), ints_.data(), rows_->exact ? nullptr : bounds_.data(), bounds_.size()};
+  }
+
+ private:
+  const Tile* rows_;
+  size_t length_ = 1;
+  Tile permuted_;
+  std::vector<int64_t> exists_;
+  std::vector<double> floats_, bounds_;
+  std::vector<int64_t> ints_;
+};
 
 }  // namespace
 
 void eval_reduce(ReduceFn fn, const Tile& a, const std::vector<int64_t>& dims, const std::vector<int64_t>& result_sizes,
-                 Tile* result) {
-  Tile permuted;
-  const Tile& rows = make_trailing(a, dims, &permuted) ? permuted : a;
-  size_t length = 1;
-  for (int64_t dim : dims) length *= static_cast<size_t>(a.sizes[static_cast<size_t>(dim)]);
+                 const std::vector<uint8_t>& exists, Tile* result) {
+  Rows rows(a, dims, exists);
   result->shape(a.dtype, result_sizes, /*is_exact=*/false);
-  if (!a.is_float()) {
-    for (size_t i = 0; i < result->count; ++i) {
-      const Row row{nullptr, rows.ints.data() + i * length, a.exact ? nullptr : rows.bounds.data() + i * length,
-                    length};
-      result->ints[i] = reduce_int(fn, a.dtype, row, &result->bounds[i]);
+  const Rounding rounding(a.is_float() ? a.dtype : DType::kF32);
+  for (size_t i = 0; i < result->count; ++i) {
+    if (!a.is_float()) {
+      result->ints[i] = reduce_int(fn, a.dtype, rows[i], &result->bounds[i]);
+      continue;
     }
-  } else {
-    const Rounding rounding(a.dtype);
-    for (size_t i = 0; i < result->count; ++i) {
-      const Row row{rows.floats.data() + i * length, nullptr, a.exact ? nullptr : rows.bounds.data() + i * length,
-                    length};
-      const FloatResult folded = reduce_float(fn, row, rounding);
-      result->floats[i] = folded.value;
-      result->bounds[i] = folded.bound;
-    }
+    const FloatResult folded = reduce_float(fn, rows[i], rounding);
+    result->floats[i] = folded.value;
+    result->bounds[i] = folded.bound;
   }
   result->settle();
 }

@@ -9,8 +9,9 @@
 namespace kaon::compiler {
 
 /// Folds the dims of `a` at positions `dims`; `result_sizes` are its other sizes, with 1 in place of folded ones if
-/// they are kept. An empty fold gives the identity: 0, 1, or the lowest or highest value of the type.
+/// they are kept. An empty fold gives the identity: 0, 1, or the lowest or highest value of the type. `exists` flags the
+/// lanes of `a` that do; empty: all.
 void eval_reduce(ReduceFn fn, const Tile& a, const std::vector<int64_t>& dims, const std::vector<int64_t>& result_sizes,
-                 Tile* result);
+                 const std::vector<uint8_t>& exists, Tile* result);
 
 }  // namespace kaon::compiler

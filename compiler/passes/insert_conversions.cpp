@@ -5,6 +5,8 @@
 #include <memory>
 #include <utility>
 
+#include "compiler/ir/jagged.h"
+
 namespace kaon::compiler {
 
 namespace {
@@ -12,6 +14,25 @@ namespace {
 class Converter {
  public:
   explicit Converter(Kernel& kernel) : kernel_(kernel) {}
+
+  /// Lengths of jagged axes are read with the values along them: where those lie elsewhere, a copy is made before the
+  /// loop, for the axis to name.
+  void convert_lengths(Region* region) {
+    for (size_t i = 0; i < region->ops.size(); ++i) {
+      for (Region& inner : region->ops[i]->regions) convert_lengths(&inner);
+      if (region->ops[i]->kind != OpKind::kLoop) continue;
+      Axis& axis = kernel_.axis(static_cast<AxisId>(region->ops[i]->int_attr("axis")));
+      if (axis.lengths == kNoValue) continue;
+      const Layout wanted = lengths_layout(axis.lengths, static_cast<AxisId>(region->ops[i]->int_attr("axis")));
+      if (wanted.empty() || wanted == kernel_.layout(axis.lengths)) continue;
+      const ValueId copy = kernel_.new_value(Type(kernel_.type(axis.lengths)));
+      kernel_.layout(copy) = wanted;
+      region->ops.insert(region->ops.begin() + static_cast<ptrdiff_t>(i),
+                         make_convert(axis.lengths, copy, region->ops[i]->range));
+      axis.lengths = copy;
+      ++i;
+    }
+  }
 
   void run(Region* region) {
     std::vector<std::unique_ptr<Op>> old = std::move(region->ops);
@@ -80,6 +101,16 @@ class Converter {
     return Layout(std::move(digits), tile.num_warps(), tile.num_blocks());
   }
 
+  /// Where values that have the jagged axis and all that its lengths run over need those; empty when there are none.
+  Layout lengths_layout(ValueId lengths, AxisId axis) const {
+    for (const ValueInfo& value : kernel_.values) {
+      if (value.layout.empty() || !is_cut_by_lengths(kernel_, value.type.axes, axis)) continue;
+      const auto& axes = value.type.axes;
+      if (std::find(axes.begin(), axes.end(), axis) != axes.end()) return indexed(value.layout, value.type, lengths);
+    }
+    return {};
+  }
+
   void convert_operands(Region* region, Op* op) {
     for (size_t i = 0; i < op->operands.size(); ++i) {
       Layout wanted = needed(*op, i);
@@ -108,12 +139,16 @@ class Converter {
   }
 
   static void append_convert(Region* region, ValueId from, ValueId to, SourceRange range) {
+    region->ops.push_back(make_convert(from, to, range));
+  }
+
+  static std::unique_ptr<Op> make_convert(ValueId from, ValueId to, SourceRange range) {
     auto convert = std::make_unique<Op>();
     convert->kind = OpKind::kConvert;
     convert->operands = {from};
     convert->results = {to};
     convert->range = range;
-    region->ops.push_back(std::move(convert));
+    return convert;
   }
 
   Kernel& kernel_;
@@ -122,7 +157,9 @@ class Converter {
 }  // namespace
 
 Status insert_conversions(Kernel& kernel, const Target&) {
-  Converter(kernel).run(&kernel.body);
+  Converter converter(kernel);
+  converter.run(&kernel.body);
+  converter.convert_lengths(&kernel.body);
   return Status::ok();
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiler/config/knob_list.h"
+#include "compiler/ir/jagged.h"
 #include "compiler/ir/walk.h"
 #include "compiler/passes/access_facts.h"
 #include "compiler/passes/guards.h"
@@ -68,6 +69,11 @@ class AccessPlanner {
 
   int64_t vector_of(const Op& op, const AccessFacts& facts) {
     if (facts.axis == kUnitAxis || facts.contiguous == 1) return 1;
+    // Neighbours on an axis that lengths run over lie in rows that end at different places.
+    for (AxisId axis : kernel_.type(facts.tile).axes) {
+      const std::vector<AxisId>& parents = parents_of(kernel_, axis);
+      if (std::find(parents.begin(), parents.end(), facts.axis) != parents.end()) return 1;
+    }
     const auto& tensor = signature().tensors[static_cast<size_t>(facts.tensor)];
     const int64_t bytes = dtype_bytes(tensor.dtype);
     int64_t vector = std::gcd(facts.contiguous, kMaxAccessBytes / bytes);

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <map>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct HostCase {
   int64_t row_padding = 0;       // elements between rows of the inputs
   int64_t misalignment = 0;      // elements before each tensor's first, past a 256-byte boundary
   double scale = 2;              // of the normal inputs
+  std::map<std::string, std::vector<int64_t>> integers;  // integer inputs given in full, row-major
 };
 
 inline Result<Kernel> logical_kernel(const HostCase& c) {
@@ -97,6 +99,29 @@ class ZonedTensor {
     });
   }
 
+  /// Sets all elements of an integer tensor, in row-major order.
+  void set(const std::vector<int64_t>& values) {
+    size_t next = 0;
+    each([&](uint8_t* element) {
+      if (next < values.size()) std::memcpy(element, &values[next], static_cast<size_t>(dtype_bytes(view_.dtype)));
+      ++next;
+    });
+    EXPECT_EQ(next, values.size()) << "the case gives another number of elements than the tensor has";
+  }
+
+  /// Elements that are no longer poison but that nobody should have written.
+  int64_t stray_writes(const std::vector<OracleElement>& written) const {
+    std::set<int64_t> offsets;
+    for (const OracleElement& element : written) offsets.insert(element.offset);
+    const int64_t bytes = dtype_bytes(view_.dtype);
+    int64_t stray = 0;
+    each([&](uint8_t* element) {
+      const bool is_poison = std::all_of(element, element + bytes, [](uint8_t byte) { return byte == kPoison; });
+      stray += !is_poison && offsets.count((element - static_cast<uint8_t*>(view_.data)) / bytes) == 0;
+    });
+    return stray;
+  }
+
   /// Bytes that belong to no element and are no longer poison.
   int64_t spoiled_bytes() const {
     std::vector<uint8_t> owned(bytes_.size(), 0);
@@ -134,6 +159,7 @@ inline void expect_right(const Kernel& kernel, const HostCase& c, uint64_t seed 
     for (const Expr& extent : param.extents) sizes.push_back(extent.evaluate(slots.data()));
     tensors.emplace_back(param.dtype, sizes, param.is_output ? 0 : c.row_padding, c.misalignment);
     if (!param.is_output) tensors.back().fill(random, c.scale);
+    if (c.integers.count(param.name) != 0) tensors.back().set(c.integers.at(param.name));
   }
   std::vector<HostTensor> views;
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -164,7 +190,10 @@ inline void expect_right(const Kernel& kernel, const HostCase& c, uint64_t seed 
   const Judgement judgement = judge(kernel, *expected, views);
   EXPECT_TRUE(judgement.passed()) << judgement.to_string() << "\n" << variant->staged_ir;
   EXPECT_GT(judgement.compared, 0);
-  for (const ZonedTensor& tensor : tensors) EXPECT_EQ(tensor.spoiled_bytes(), 0);
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    EXPECT_EQ(tensors[i].spoiled_bytes(), 0);
+    EXPECT_TRUE(!signature.tensors[i].is_output || tensors[i].stray_writes(expected->outputs[i]) == 0);
+  }
 }
 
 /// The same for the kernel of the case's source.

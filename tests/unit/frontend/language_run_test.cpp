@@ -31,6 +31,11 @@ TEST(LanguageRun, ColumnSums) {
     expect_right({example("column_sums"), DType::kF32, "", {{"M", 70}, {"N", 64}}, {used}});
 }
 
+TEST(LanguageRun, RowMeans) {
+  expect_right({example("row_means"), DType::kF32, "", {{"B", 6}, {"N", 40}}, {}, 0, 0, 2,
+                {{"lengths", {0, 40, 3, 1, 17, -2}}}});
+}
+
 TEST(LanguageRun, GeluMasked) {
   for (DType dtype : {DType::kF16, DType::kF32}) {
     expect_right({example("gelu_masked"), dtype, "", {{"M", 9}, {"N", 64}}});

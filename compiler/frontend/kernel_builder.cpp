@@ -105,7 +105,7 @@ bool KernelBuilder::declare(const ast::Name& name, Value value, bool is_var) {
 void KernelBuilder::pop_scope() {
   for (const auto& [name, binding] : scopes_.back()) {
     const bool is_local = binding.value.is_number() && binding.range.is_known();
-    if (is_local && !binding.used && calls_.empty() && name[0] != '_' && !diagnostics_.has_errors()) {
+    if (is_local && !binding.used && calls_.empty() && warns_unused_ && name[0] != '_' && !diagnostics_.has_errors()) {
       diagnostics_.warning(binding.range, "`" + name + "` is never used; delete it, or begin its name with _");
     }
   }

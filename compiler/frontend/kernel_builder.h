@@ -70,6 +70,7 @@ class KernelBuilder {
   void assign_variable(const ast::Statement& statement);
   void store(const ast::Statement& statement);
   void for_statement(const ast::Statement& statement);
+  void unrolled_loop(const ast::Statement& statement);
   bool tile_axes(const ast::Statement& statement, std::vector<AxisId>* axes);
   AxisId tile_axis(const ast::Name& variable, const ast::Expression* begin, const ast::Expression* end, int64_t block);
   bool tile_bound(const ast::Expression& node, std::optional<HostInt>* host, ValueId* value);
@@ -207,6 +208,7 @@ class KernelBuilder {
   int loop_depth_ = 0;
   bool has_grid_ = false;
   bool reported_size_ = false;
+  bool warns_unused_ = true;
   std::map<std::string, AxisId> whole_axes_;
   std::vector<AxisRange> ranges_;                            // by AxisId
   std::vector<std::map<std::string, ValueId>> host_values_;  // per open region: expr ops already there

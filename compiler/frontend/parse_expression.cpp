@@ -234,7 +234,8 @@ bool Parser::call_argument(Expression* call) {
     return true;
   }
   // `tile(1:N)` takes ranges, so an argument may be a slice; which calls accept one is for the semantics.
-  ExpressionPtr value = call->text == "tile" ? subscript_item() : expression();
+  const bool takes_ranges = call->text == "tile" || call->text == "grid";
+  ExpressionPtr value = takes_ranges ? subscript_item() : expression();
   if (value == nullptr) return false;
   if (!call->named.empty()) return fail_at(value->range, "an argument without a name cannot follow one with a name");
   call->children.push_back(std::move(value));

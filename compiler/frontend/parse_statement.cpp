@@ -90,14 +90,14 @@ bool Parser::for_statement(Statement* out) {
   out->kind = StatementKind::kFor;
   do {
     Name variable;
-    if (!name(&variable, "a tile variable")) return false;
+    if (!name(&variable, "a loop variable")) return false;
     out->names.push_back(variable);
   } while (accept(TokenKind::kComma));
-  if (!expect(TokenKind::kIn, "and tile(...) after the tile variables")) return false;
+  if (!expect(TokenKind::kIn, "and tile(...) or another kind of loop after the loop variables")) return false;
   out->value = expression();
   if (out->value == nullptr) return false;
   if (out->value->kind != ExpressionKind::kCall) {
-    return fail_at(out->value->range, "expected tile(...) after `in`; loops run over tiles of a range");
+    return fail_at(out->value->range, "expected tile(...), jagged_tile(...), grid(...) or static_range(...) after `in`");
   }
   return block(&out->body);
 }

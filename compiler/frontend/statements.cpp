@@ -226,15 +226,16 @@ void KernelBuilder::store(const ast::Statement& statement) {
 }
 
 void KernelBuilder::for_statement(const ast::Statement& statement) {
+  if (statement.value->text == "static_range") return unrolled_loop(statement);
   const bool is_outermost = loop_depth_ == 0;
   if (is_outermost && !calls_.empty()) {
     fail(statement.range, "a `fn` that is called outside the outermost loop cannot loop");
     return;
   }
   if (is_outermost && has_grid_) {
-    fail(
-        statement.names[0].range,
-        "a second outermost loop is not supported yet; its tiles are the grid of one launch, so write a second kernel");
+    fail(statement.names[0].range,
+         "a second outermost loop: the tiles of the first are the grid of this kernel's launch; write a second kernel, "
+         "or put both loops into one over what they share");
     return;
   }
   if (is_outermost) has_grid_ = true;
@@ -271,10 +272,15 @@ void KernelBuilder::loop_body(const ast::Statement& statement, const std::vector
   }
   for (size_t i = 0; i < axes.size(); ++i) {
     Value variable;
-    variable.kind = Value::Kind::kTileVariable;
-    variable.axis = axes[i];
-    variable.name = statement.names[i].text;
-    declare(statement.names[i], variable, /*is_var=*/false);
+    if (statement.value->text == "grid") {
+      variable = Value::typed(builder_.axis_info(axes[i], "begin"));
+      kernel_.values[static_cast<size_t>(variable.id)].name = statement.names[i].text;
+    } else {
+      variable.kind = Value::Kind::kTileVariable;
+      variable.axis = axes[i];
+      variable.name = statement.names[i].text;
+    }
+    if (declare(statement.names[i], variable, /*is_var=*/false)) scopes_.back()[statement.names[i].text].used = true;
   }
   statements(statement.body);
   std::vector<ValueId> yields;

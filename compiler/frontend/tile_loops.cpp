@@ -1,4 +1,6 @@
-// The head of a tile loop: from `for m, k in tile(M, 0:K, block=(1, 64))` to axes.
+// The heads of loops: from `for m, k in tile(M, 0:K, block=(1, 64))` to axes, and loops that are unrolled.
+#include <cmath>
+
 #include "compiler/frontend/kernel_builder.h"
 #include "compiler/support/near_miss.h"
 
@@ -7,12 +9,11 @@ namespace {
 
 using ast::ExpressionKind;
 
-std::string why_no_tile(const std::string& callee) {
-  for (const char* later : {"grid", "static_range"}) {
-    if (callee == later) return callee + "(...) is not supported yet; loop with tile(...)";
-  }
-  if (callee == "range") return "loops run over tiles, not over single numbers; write tile(...)";
-  return "expected tile(...) after `in`, got " + callee + "(...)";
+constexpr int64_t kMaxTurns = 1024;  // of a loop that is unrolled
+
+std::string why_no_loop(const std::string& callee) {
+  if (callee == "range") return "a loop over single numbers is grid(n), or static_range(n) for a few constant ones";
+  return "expected tile(...), jagged_tile(...), grid(...) or static_range(...) after `in`, got " + callee + "(...)";
 }
 
 }  // namespace
@@ -21,17 +22,19 @@ bool KernelBuilder::tile_axes(const ast::Statement& statement, std::vector<AxisI
   const ast::Expression& call = *statement.value;
   const size_t count = statement.names.size();
   if (call.text == "jagged_tile") return jagged_axis(statement, axes);
-  if (call.text != "tile") {
-    fail(call.focus, why_no_tile(call.text));
+  const bool is_tile = call.text == "tile";
+  if (!is_tile && call.text != "grid") {
+    fail(call.focus, why_no_loop(call.text));
     return false;
   }
-  std::vector<int64_t> blocks;
-  if (!only_named(call, {"block"}) || !tile_blocks(call, count, &blocks)) return false;
+  std::vector<int64_t> blocks(count, 1);
+  if (!only_named(call, is_tile ? std::vector<std::string>{"block"} : std::vector<std::string>())) return false;
+  if (is_tile && !tile_blocks(call, count, &blocks)) return false;
   const bool begin_and_end = count == 1 && call.children.size() == 2;
   if (!begin_and_end && call.children.size() != count) {
-    fail(call.range, std::to_string(count) + (count == 1 ? " tile variable" : " tile variables") + " and " +
-                         std::to_string(call.children.size()) + (call.children.size() == 1 ? " range" : " ranges") +
-                         "; tile(...) takes one for each, an extent or begin:end");
+    fail(call.range, std::to_string(count) + (count == 1 ? " loop variable" : " loop variables") + " and " +
+                         std::to_string(call.children.size()) + (call.children.size() == 1 ? " range; " : " ranges; ") +
+                         call.text + "(...) takes one for each, an extent or begin:end");
     return false;
   }
   for (size_t i = 0; i < count; ++i) {
@@ -43,7 +46,7 @@ bool KernelBuilder::tile_axes(const ast::Statement& statement, std::vector<AxisI
     }
     if (end == nullptr || end->kind == ExpressionKind::kSlice ||
         (begin != nullptr && begin->kind == ExpressionKind::kSlice)) {
-      fail(call.range, "a range of tile(...) needs an end; write an extent or begin:end");
+      fail(call.range, "a range of " + call.text + "(...) needs an end; write an extent or begin:end");
       return false;
     }
     const AxisId axis = tile_axis(statement.names[i], begin, end, blocks[i]);
@@ -73,13 +76,13 @@ bool KernelBuilder::tile_bound(const ast::Expression& node, std::optional<HostIn
   if (bound.value.is_error() || !require_number(bound)) return false;
   const Type& type = type_of(bound.value);
   if (bound.value.kind == Value::Kind::kFloatLiteral || !dtype_is_int(type.dtype) || !type.is_scalar()) {
-    fail(node.range, "a bound of tile(...) is a single integer, got " + describe(bound.value));
+    fail(node.range, "a bound of a loop is a single integer, got " + describe(bound.value));
     return false;
   }
   *host =
       bound.value.kind == Value::Kind::kIntLiteral ? std::optional<HostInt>(bound.value.int_value) : bound.value.host;
   if (*host && (*host)->constant().value_or(0) < 0) {
-    fail(node.range, "bound " + (*host)->to_string() + " of tile(...) is negative");
+    fail(node.range, "bound " + (*host)->to_string() + " of a loop is negative");
     return false;
   }
   if (*host) return true;
@@ -120,6 +123,52 @@ bool KernelBuilder::tile_blocks(const ast::Expression& call, size_t count, std::
     (*blocks)[i] = *size;
   }
   return true;
+}
+
+/// Builds the body once for each value of the variable, which is a literal in it.
+void KernelBuilder::unrolled_loop(const ast::Statement& statement) {
+  const ast::Expression& call = *statement.value;
+  if (!only_named(call, {})) return;
+  if (statement.names.size() != 1 || call.children.empty() || call.children.size() > 3) {
+    fail(call.range, "static_range takes one variable and an end, a begin and an end, or those and a step, got " +
+                         std::to_string(statement.names.size()) +
+                         (statement.names.size() == 1 ? " variable" : " variables") + " and " +
+                         std::to_string(call.children.size()) + " arguments");
+    return;
+  }
+  std::vector<int64_t> arguments;
+  for (const ast::ExpressionPtr& child : call.children) {
+    const std::optional<int64_t> value = constant(*child, "a bound of static_range");
+    if (!value) return;
+    arguments.push_back(*value);
+  }
+  const int64_t begin = arguments.size() == 1 ? 0 : arguments[0];
+  const int64_t end = arguments.size() == 1 ? arguments[0] : arguments[1];
+  const int64_t step = arguments.size() == 3 ? arguments[2] : 1;
+  if (step == 0) {
+    fail(call.children[2]->range, "static_range with step 0 never ends");
+    return;
+  }
+  const double turns = std::ceil((static_cast<double>(end) - static_cast<double>(begin)) / static_cast<double>(step));
+  if (turns > static_cast<double>(kMaxTurns)) {
+    fail(call.range, "static_range would be unrolled more than " + std::to_string(kMaxTurns) +
+                         " times; loop with grid(n), whose variable is a number at run time");
+    return;
+  }
+  const int errors = diagnostics_.num_errors();
+  const bool warns = warns_unused_;
+  for (int64_t turn = 0; static_cast<double>(turn) < turns; ++turn) {
+    push_scope();
+    if (declare(statement.names[0], Value::int_literal(begin + turn * step), /*is_var=*/false)) {
+      scopes_.back()[statement.names[0].text].used = true;
+    }
+    statements(statement.body);
+    pop_scope();
+    warns_unused_ = false;  // one turn has said it
+    if (diagnostics_.num_errors() != errors) break;
+  }
+  warns_unused_ = warns;
+  if (turns <= 0) mark_used(statement.body);
 }
 
 }  // namespace kaon::compiler

@@ -128,5 +128,54 @@ TEST(Control, TilesCarriedThroughBranchesAndLoops) {
   }
 }
 
+const char* const kGridOfPoints = R"(
+kernel points(x: T[B, S, N], count: i32[B]) -> (out: T[B, S, N], sums: f32[B, S] = 0) where T in (f16, f32) {
+  for b, s in grid(B, S) {
+    let most = minimum(i64(count[b]) % 4, N);
+    var total = 0.0;
+    for i in grid(most) {
+      total += f32(x[b, s, i]);
+      for j in grid(i, most) {
+        if j % 2 == 0 { total -= 0.5 * f32(x[b, s, j]); }
+      }
+    }
+    sums[b, s] = total;
+    for part in static_range(3, 0, -1) {
+      out[b, s, :] = x[b, s, :] * T(part);
+    }
+  }
+}
+)";
+
+TEST(Control, GridsOfPointsWithBoundsFromMemory) {
+  for (DType dtype : {DType::kF16, DType::kF32}) {
+    for (int64_t n : {1, 127}) {
+      expect_right({kGridOfPoints, dtype, "vec=1 num_warps=1", {{"B", 5}, {"S", 3}, {"N", n}}});
+      expect_right({kGridOfPoints, dtype, "vec=1 num_warps=2 reduce.N=chunk(64)", {{"B", 5}, {"S", 3}, {"N", n}}});
+    }
+  }
+}
+
+const char* const kRaggedMasks = R"(
+kernel ragged_sums(x: f32[M, N], lengths: i64[M]) -> (out: f32[M]) require M > 0 {
+  for m in tile(M) {
+    let length = clamp(lengths[m], 0, N);
+    var acc = zeros(f32, m);
+    for n in tile(amax(length)) {
+      let inside = n.index[None, :] < length[:, None];
+      acc += sum(where(inside, x[m, n], 0), dim=1);
+    }
+    out[m] = acc;
+  }
+}
+)";
+
+TEST(Control, TilesUpToTheGreatestLengthWithAMask) {
+  for (int64_t n : {1, 127, 300}) {
+    expect_right({kRaggedMasks, DType::kF32, "vec=1 num_warps=1 block.m=4 block.n=32", {{"M", 9}, {"N", n}}});
+    expect_right({kRaggedMasks, DType::kF32, "vec=1 num_warps=4 block.m=2 block.n=128", {{"M", 9}, {"N", n}}});
+  }
+}
+
 }  // namespace
 }  // namespace kaon::compiler

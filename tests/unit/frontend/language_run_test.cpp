@@ -54,6 +54,12 @@ TEST(LanguageRun, NewtonRoots) {
   }
 }
 
+TEST(LanguageRun, Convolve) {
+  for (int64_t n : {0, 1, 127}) {
+    expect_right({example("convolve"), DType::kF32, "vec=1 num_warps=1", {{"B", 3}, {"N", n}, {"K", 5}}});
+  }
+}
+
 TEST(LanguageRun, Rope) { expect_right({kRope, DType::kBF16, "", {{"B", 2}, {"S", 7}, {"H", 16}}}); }
 
 TEST(LanguageRun, ColumnSumWithCounts) { expect_right({kColumnSum, DType::kF32, "", {{"M", 45}, {"N", 64}}, {37}}); }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "heuristics/features.h"
 #include "runtime/base/guards.h"
 
 namespace kaon::heuristics {
@@ -50,6 +51,11 @@ double reference_time(const std::vector<double>& times, const CostModel& model) 
   return sum / count;
 }
 
+// Whether a call of the sizes in `large` does everything that one of the sizes in `small` does, and more.
+bool covers(const std::vector<int>& sizes, const std::vector<int64_t>& large, const std::vector<int64_t>& small) {
+  return std::all_of(sizes.begin(), sizes.end(), [&](int slot) { return large[slot] >= small[slot]; });
+}
+
 }  // namespace
 
 double CostModel::noise(double time_ns) const {
@@ -73,6 +79,7 @@ CostTable::CostTable(const Table& table, const CostModel& model)
   usable_.assign(num_shapes_, 0);
   references_.assign(num_shapes_, 0);
   for (int s = 0; s < num_shapes_; ++s) fill_shape(table, s, model);
+  for (int s = 0; s < num_shapes_; ++s) bound_unmeasured(table, s, model);
 }
 
 void CostTable::fill_shape(const Table& table, int shape, const CostModel& model) {
@@ -95,6 +102,23 @@ void CostTable::fill_shape(const Table& table, int shape, const CostModel& model
   for (int c = 0; c < num_configs_; ++c) {
     if (state(shape, c) == CellState::kUnmeasured) costs_[index(shape, c)] = worst;
     if (state(shape, c) == CellState::kFailed) costs_[index(shape, c)] = kFailedMicro;
+  }
+}
+
+void CostTable::bound_unmeasured(const Table& table, int shape, const CostModel& model) {
+  if (!usable_[shape]) return;
+  const std::vector<int> sizes = size_slots(table.signature);
+  for (int c = 0; c < num_configs_; ++c) {
+    if (state(shape, c) != CellState::kUnmeasured) continue;
+    int64_t bound = std::numeric_limits<int64_t>::max();
+    for (int s = 0; s < num_shapes_; ++s) {
+      if (state(s, c) != CellState::kMeasured || table.shapes[s].role == Role::kHeldOut) continue;
+      if (!covers(sizes, table.shapes[s].slots, table.shapes[shape].slots)) continue;
+      bound = std::min(bound, table.cell(0, c, s).median_ns);
+    }
+    if (bound == std::numeric_limits<int64_t>::max()) continue;
+    const double slowdown = static_cast<double>(bound) / references_[shape];
+    costs_[index(shape, c)] = std::min(cost_micro(shape, c), model.cost_micro(slowdown, references_[shape]));
   }
 }
 

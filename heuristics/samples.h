@@ -41,8 +41,9 @@ class CostTable {
   CellState state(int shape, int config) const { return states_[index(shape, config)]; }
   /// Time over the shape's reference, so slightly below 1 for the fastest of several twins; 0 unless measured.
   double slowdown(int shape, int config) const { return slowdowns_[index(shape, config)]; }
-  /// Measured cells: as CostModel says. Unmeasured: the shape's worst measured cost, at least that of a slowdown of
-  /// 1.5, since a search leaves unmeasured what looked bad. Failed: kFailedMicro. Refused: 0 and meaningless.
+  /// Measured cells: as CostModel says. Failed: kFailedMicro. Refused: 0 and meaningless. Unmeasured: at most what the
+  /// config took on a fitted shape that is no smaller in any size, since less work takes no longer; where no such time
+  /// is known, or it tells nothing, the shape's worst measured cost, at least that of a slowdown of 1.5.
   int64_t cost_micro(int shape, int config) const { return costs_[index(shape, config)]; }
   /// Reference time of the usable shape whose dims are nearest in their logarithms; 0 when no shape is usable.
   double reference_near(const Table& table, const std::vector<int64_t>& slots) const;
@@ -54,6 +55,7 @@ class CostTable {
  private:
   size_t index(int shape, int config) const { return static_cast<size_t>(shape) * num_configs_ + config; }
   void fill_shape(const Table& table, int shape, const CostModel& model);
+  void bound_unmeasured(const Table& table, int shape, const CostModel& model);
 
   int num_shapes_, num_configs_;
   std::vector<CellState> states_;

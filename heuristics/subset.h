@@ -13,11 +13,10 @@ struct SubsetOptions {
   int64_t variant_price_micro = 1500;  // a further variant must lower the mean cost by this much
 };
 
-/// Configs to keep, best first, the generic config last. Each shape costs what its cheapest measured kept config costs
-/// (the generic one, kept in any case, serves what the others cannot; failed and refused cells serve nothing).
-/// `predicted` shapes, over all configs, count with their weights; a config that was never measured right is no
-/// candidate. Exact while there are at most 20000 subsets to look at, else greedy, then swaps until none helps.
-/// Deterministic: equal costs go to the lower config index.
+/// Configs to keep, best first, the generic config last. Each shape costs what its cheapest kept config costs
+/// (the generic one, kept in any case, serves what the others cannot; failed and refused cells serve nothing, cells
+/// that were not measured at their bound, see CostTable). `predicted` shapes, over all configs, count with their
+/// weights; a config that was never measured right is no candidate. See Cover::best() for exactness.
 std::vector<int32_t> choose_subset(const Table& table, const CostTable& costs, const std::vector<int>& shapes,
                                    const std::vector<PredictedShape>& predicted, const CostModel& model,
                                    const SubsetOptions& options);

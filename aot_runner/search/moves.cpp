@@ -7,7 +7,6 @@
 namespace kaon::runner {
 namespace {
 
-constexpr double kLeastFill = 0.22;   // of a capacity: a power of two above four times the extent is out, the next is in
 constexpr double kSnugFill = 0.70;    // a capacity used to this share need not be looked for again
 
 constexpr const char* kRowKnob = "reduce.";
@@ -23,29 +22,38 @@ std::optional<Config> legal(const SearchSpace& space, const Config& config) {
   return normal;
 }
 
-/// The default config and, where it refuses the shape for another reason than its capacity, what serves it instead.
-std::vector<Config> bases(const SearchSpace& space, const Shape& shape) {
-  const Config base = space.normalize(space.default_config);
-  if (std::isfinite(space.fill_of(base, shape))) return {base};
+/// `config`, or where it refuses the shape for another reason than its capacity, what serves it with one more knob
+/// turned: a vector that a row does not divide by wants that row shifted, whatever else is turned.
+std::vector<Config> serving(const SearchSpace& space, const Config& config, const Shape& shape) {
+  if (std::isfinite(space.fill_of(config, shape))) return {config};
   std::vector<Config> found;
   for (const SearchKnob& knob : space.knobs) {
     for (const std::string& choice : knob.choices) {
-      Config turned = base;
+      Config turned = config;
       turned.set(knob.name, choice);
-      const std::optional<Config> config = legal(space, turned);
-      if (config && std::isfinite(space.fill_of(*config, shape))) found.push_back(*config);
+      turned = space.normalize(turned);
+      if (std::isfinite(space.fill_of(turned, shape))) found.push_back(std::move(turned));
     }
+  }
+  return found;
+}
+
+/// The default config or what serves the shape instead.
+std::vector<Config> bases(const SearchSpace& space, const Shape& shape) {
+  std::vector<Config> found;
+  for (const Config& config : serving(space, space.normalize(space.default_config), shape)) {
+    if (space.why_illegal(config).empty()) found.push_back(config);
   }
   return found;
 }
 
 }  // namespace
 
-bool worth_measuring(const SearchSpace& space, const Config& config, const Shape& shape) {
+bool worth_measuring(const SearchSpace& space, const Config& config, const Shape& shape, double least_fill) {
   if (!space.fill) return true;
   const double fill = space.fill(config, shape);
   if (fill > 1) return false;
-  if (fill >= kLeastFill) return true;
+  if (fill >= least_fill) return true;
   const std::vector<Config> seeds = seed_configs(space);
   return std::find(seeds.begin(), seeds.end(), config) != seeds.end();
 }
@@ -121,10 +129,11 @@ std::vector<Config> moves(const SearchSpace& space, const Config& config, const 
     for (const std::string& choice : knob.choices) {
       Config turned = config;
       turned.set(knob.name, choice);
-      turned = space.normalize(turned);
-      std::optional<Config> candidate = fitted(space, turned, shape);
-      if (!candidate || *candidate == config || !space.why_illegal(*candidate).empty()) continue;
-      found.insert(std::move(*candidate));
+      for (const Config& serves : serving(space, space.normalize(turned), shape)) {
+        std::optional<Config> candidate = fitted(space, serves, shape);
+        if (!candidate || *candidate == config || !space.why_illegal(*candidate).empty()) continue;
+        found.insert(std::move(*candidate));
+      }
     }
   }
   return {found.begin(), found.end()};

@@ -1,13 +1,16 @@
 // The default search, region by region: configs whose capacity just covers a shape, one knob at a time around what is
-// fastest there, cache hints on the winners, then few configs on many shapes. Sized so that a hundred shapes take minutes.
+// fastest there, cache hints on the winners, few configs on many shapes, then what makes a better team of the few that
+// ship. Sized so that a hundred shapes take minutes.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "aot_runner/search/regions.h"
 #include "aot_runner/search/strategy.h"
+#include "aot_runner/search/team.h"
 
 namespace kaon::runner {
 namespace {
@@ -23,10 +26,13 @@ constexpr int kMaxRounds = 8;
 constexpr int kPolishRounds = 2;
 constexpr double kGain = 1.007;         // a round that speeds a region up by less is lost for it
 constexpr int kPatience = 2;            // lost rounds in a row before a region is settled
-constexpr double kLadderShare = 0.40;   // of the budget
-constexpr double kRoundsShare = 0.58;
-constexpr double kPolishShare = 0.66;
-constexpr double kWidenShare = 0.5;     // of what is left after the final configs were paid for
+constexpr double kLadderShare = 0.32;   // of the budget
+constexpr double kRoundsShare = 0.46;
+constexpr double kPolishShare = 0.52;
+constexpr double kWidenShare = 0.3;     // of what is left after the final configs were paid for
+constexpr int kTeamRounds = 6;
+constexpr size_t kMovesOfMember = 16;   // per round
+constexpr size_t kRising = 24;          // configs per round that are tried on all shapes
 constexpr size_t kSmallSpace = 24;      // legal configs that are simply all tried
 constexpr double kGuessCellSeconds = 0.02;
 constexpr size_t kFewestFinal = 8;
@@ -46,9 +52,7 @@ class QuickStrategy final : public Strategy {
       space_is_small_ = true;
       return;
     }
-    for (int probe : probes_) {
-      add_some(ladder(*problem_.space, shape(probe)), probe, kWholeLadder);
-    }
+    for (int probe : probes_) add_ladder(probe);
     const std::vector<int> spread = probes_by_kind(*problem_.space, problem_.shapes, kSampleProbes);
     std::set<Config> known(seeds_.begin(), seeds_.end());
     for (const Config& config : sample_configs(*problem_.space, kSample, &random_, &known)) add(config, spread);
@@ -76,7 +80,8 @@ class QuickStrategy final : public Strategy {
       case Stage::kLadder: return queue_.num_cells() + 4 * round_cells + final_cells;
       case Stage::kRounds: return queue_.num_cells() + 2 * round_cells + final_cells;
       case Stage::kPolish: return queue_.num_cells() + round_cells + final_cells;
-      case Stage::kWiden: return queue_.num_cells() + final_cells;
+      case Stage::kWiden: return queue_.num_cells() + round_cells + final_cells;
+      case Stage::kTeam: return queue_.num_cells() + final_cells;
       default: return queue_.num_cells();
     }
   }
@@ -87,12 +92,13 @@ class QuickStrategy final : public Strategy {
       case Stage::kRounds: return fmt::format("one knob at a time, round {}", round_);
       case Stage::kPolish: return "cache hints";
       case Stage::kWiden: return "fewer configs, more shapes";
+      case Stage::kTeam: return "a team for all shapes";
       default: return "final configs on all shapes";
     }
   }
 
  private:
-  enum class Stage : uint8_t { kLadder, kRounds, kPolish, kWiden, kFinal, kDone };
+  enum class Stage : uint8_t { kLadder, kRounds, kPolish, kWiden, kTeam, kFinal, kDone };
 
   const Shape& shape(int index) const { return problem_.shapes[static_cast<size_t>(index)].shape; }
 
@@ -119,6 +125,10 @@ class QuickStrategy final : public Strategy {
     if (stage_ == Stage::kLadder) share = kLadderShare;
     if (stage_ == Stage::kRounds) share = kRoundsShare;
     if (stage_ == Stage::kPolish) share = kPolishShare;
+    if (stage_ == Stage::kTeam && options_.budget_seconds > 0) {
+      share = 1 - options_.final_configs * row_seconds() / options_.budget_seconds;
+      if (share <= 0) queue_.clear();
+    }
     // The seeds are measured whatever the budget: there is no table without them.
     if (share > 0 && seen_.spent_seconds() > 0 && budget_spent(share)) queue_.clear();
     int cells = kBatchCells;
@@ -139,6 +149,7 @@ class QuickStrategy final : public Strategy {
       case Stage::kRounds: add_round(); break;
       case Stage::kPolish: add_polish(); break;
       case Stage::kWiden: add_widen(); break;
+      case Stage::kTeam: add_team(); break;
       case Stage::kFinal: add_final(); break;
       case Stage::kDone: break;
     }
@@ -157,6 +168,23 @@ class QuickStrategy final : public Strategy {
       add(candidates[pick], {probe});
       candidates.erase(candidates.begin() + static_cast<long>(pick));
     }
+  }
+
+  /// Queues the ladder of `probe`: one of each way to walk a row with each number of warps first, so that a small
+  /// budget leaves out depth and not a way.
+  void add_ladder(int probe) {
+    std::map<std::pair<std::string, std::string>, std::vector<Config>> ways;
+    for (Config& rung : ladder(*problem_.space, shape(probe))) {
+      ways[{row_way(rung), rung.get("num_warps", "")}].push_back(std::move(rung));
+    }
+    std::vector<Config> rest;
+    for (auto& [way, rungs] : ways) {
+      const size_t first = random_.below(rungs.size());
+      add(rungs[first], {probe});
+      rungs.erase(rungs.begin() + static_cast<long>(first));
+      rest.insert(rest.end(), rungs.begin(), rungs.end());
+    }
+    add_some(std::move(rest), probe, kWholeLadder);
   }
 
   void add_round() {
@@ -233,7 +261,8 @@ class QuickStrategy final : public Strategy {
   /// it, on every shape of the problem.
   void add_widen() {
     if (std::exchange(widened_, true)) {
-      stage_ = Stage::kFinal;
+      stage_ = Stage::kTeam;
+      round_ = 0;
       return;
     }
     const std::vector<int> all = all_shapes();
@@ -257,6 +286,29 @@ class QuickStrategy final : public Strategy {
     }
   }
 
+  std::vector<Config> team() const {
+    const std::vector<double> as_they_are(problem_.shapes.size(), 1.0);
+    std::vector<Config> members = best_team(seen_, seeds_, static_cast<size_t>(options_.team_size), as_they_are);
+    members.insert(members.end(), seeds_.begin(), seeds_.end());
+    return members;
+  }
+
+  /// By turns: variations of the team's members on a few shapes, and those that keep up on all of them.
+  void add_team() {
+    while (queue_.num_cells() == 0 && round_ < 2 * kTeamRounds) {
+      const std::vector<Config> members = team();
+      const bool fine = round_ >= 2 * kTeamRounds - 2;
+      if (round_++ % 2 == 0) {
+        for (const Ask& ask : team_moves(*problem_.space, seen_, members, kMovesOfMember, fine, &random_)) {
+          add(ask.config, ask.shapes);
+        }
+      } else {
+        for (const Config& config : rising(*problem_.space, seen_, members, kRising)) add(config, all_shapes());
+      }
+    }
+    if (queue_.num_cells() == 0) stage_ = Stage::kFinal;
+  }
+
   /// As many configs on every shape as the rest of the budget pays for.
   void add_final() {
     if (!final_.empty()) {
@@ -267,7 +319,7 @@ class QuickStrategy final : public Strategy {
     if (options_.budget_seconds > 0) {
       count = std::clamp<size_t>(static_cast<size_t>(left_seconds() / row_seconds()), std::min(kFewestFinal, count), count);
     }
-    final_ = seen_.cover(all_shapes(), count, seeds_);
+    final_ = final_field(seen_, seeds_, count, static_cast<size_t>(options_.team_size), options_.seed);
     for (const Config& config : final_) add(config, all_shapes());
   }
 

@@ -44,9 +44,17 @@ std::vector<Config> seed_configs(const SearchSpace& space);
 /// They are added to `known`. Fewer when the space seems exhausted.
 std::vector<Config> sample_configs(const SearchSpace& space, size_t count, Random* random, std::set<Config>* known);
 
-/// False where guards are sure to refuse, and where four of five threads or more would idle. The default and the
+/// Of a capacity: a search leaves out what fills it less; a power of two above four times the extent is out, the next
+/// is in.
+constexpr double kLeastFill = 0.22;
+/// For configs that may ship, which serve whatever their guards accept: how bad they are far below their capacity has
+/// to be known, lest the generic config serve shapes there for want of a measurement.
+constexpr double kLeastFillOfFinal = 0.05;
+
+/// False where guards are sure to refuse, and where a smaller share of the capacity would be used. The default and the
 /// generic config are worth measuring everywhere: they are what others are compared with and what nothing else serves.
-bool worth_measuring(const SearchSpace& space, const Config& config, const Shape& shape);
+bool worth_measuring(const SearchSpace& space, const Config& config, const Shape& shape,
+                     double least_fill = kLeastFill);
 
 /// Whether a knob has a small effect that does not depend on the others, such as a cache hint: worth a look last.
 bool is_fine_knob(const std::string& knob);
@@ -63,6 +71,7 @@ std::optional<Config> fitted(const SearchSpace& space, const Config& config, con
 std::vector<Config> ladder(const SearchSpace& space, const Shape& shape);
 
 /// Legal configs that differ from `config` in one knob and are then fitted to `shape`; only fine knobs, or all others.
+/// Where the knob turned makes it refuse the shape (a vector that rows do not divide by), one more is turned to mend it.
 /// In canonical order.
 std::vector<Config> moves(const SearchSpace& space, const Config& config, const Shape& shape, bool fine);
 

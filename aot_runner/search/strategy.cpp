@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "aot_runner/search/team.h"
+
 namespace kaon::runner {
 namespace {
 
@@ -59,10 +61,8 @@ void Strategy::tell(const std::vector<Ask>& asked, const std::vector<std::vector
 }
 
 std::vector<Config> Strategy::finalists() const {
-  std::vector<Config> chosen =
-      seen_.cover(all_shapes(), static_cast<size_t>(options_.final_configs), seed_configs(*problem_.space));
-  std::sort(chosen.begin(), chosen.end());
-  return chosen;
+  return final_field(seen_, seed_configs(*problem_.space), static_cast<size_t>(options_.final_configs),
+                     static_cast<size_t>(options_.team_size), options_.seed);
 }
 
 bool Strategy::budget_spent(double share) const {

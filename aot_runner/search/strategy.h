@@ -20,6 +20,7 @@ struct SearchOptions {
   int trials = 0;                    // configs beside the seeds; 0: as the strategy likes
   double budget_seconds = 0;         // of stored cost; 0: none
   int final_configs = 24;            // configs measured on every shape, at most
+  int team_size = 7;                 // configs that will be kept of them, beside the generic one
   double overhead_shapes = 0;        // shapes that final configs are measured on besides: measure and held-out passes
 };
 

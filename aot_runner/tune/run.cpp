@@ -65,6 +65,7 @@ SearchOptions search_options(const Session& session) {
   options.trials = std::max(0, session.effort.trials);
   options.budget_seconds = session.effort.budget_seconds / static_cast<double>(session.bindings.size());
   options.final_configs = std::max(2, session.effort.final_configs);
+  options.team_size = std::max(1, session.options.max_variants - 1);
   options.overhead_shapes = session.overhead_shapes();
   return options;
 }
@@ -112,7 +113,7 @@ Status matrix_phase(Session* session, BindingRun* run, const char* title, const 
                                        run->finalists.size(), shapes.size()));
   session->progress->batch("", static_cast<int>(run->finalists.size() * shapes.size()), 0);
   const auto is_wanted = [&](const Config& config, const Shape& shape) {
-    return worth_measuring(run->space, config, shape);
+    return worth_measuring(run->space, config, shape, kLeastFillOfFinal);
   };
   KAON_RETURN_IF_ERROR(run->sweep->fill(run->finalists, shapes, pass, is_wanted));
   session->progress->finish();

@@ -163,10 +163,31 @@ TEST(Ladder, ShapesThatDoNotDivideGetShiftedRows) {
   for (const Config& config : rungs) EXPECT_EQ(config.get("shift.N", "0"), "1") << config.to_text();
 }
 
+TEST(Ladder, LongRowsThatDoNotDivideAreWalkedInShiftedChunks) {
+  const SearchSpace space = softmax_space();
+  std::set<std::string> rows;
+  for (const Config& config : ladder(space, {2048, 50257})) {
+    if (config.get("shift.N", "0") == "1") rows.insert(config.get("reduce.N", ""));
+  }
+  EXPECT_TRUE(rows.count("chunk(16384)") && rows.count("chunk(4096)"));
+}
+
+TEST(Moves, FromScalarsToVectorsShiftRowsThatDoNotDivide) {
+  const SearchSpace space = softmax_space();
+  Config scalar = space.normalize(space.generic_config);
+  scalar.set("reduce.N", std::string("chunk(4096)"));
+  const std::vector<Config> found = moves(space, scalar, {2048, 50257}, /*fine=*/false);
+  EXPECT_TRUE(std::any_of(found.begin(), found.end(), [](const Config& config) {
+    return config.get_int("vec", 1) == 8 && config.get("shift.N", "0") == "1";
+  })) << "one knob alone leads from vec=1 to rows that refuse 50257";
+}
+
 TEST(WorthMeasuring, NotWhereMostThreadsIdleUnlessItIsASeed) {
   const SearchSpace space = softmax_space();
   EXPECT_TRUE(worth_measuring(space, row_config(8, "resident(8)"), {1, 12544}));
   EXPECT_FALSE(worth_measuring(space, row_config(8, "resident(8)"), {1, 1024}));
+  EXPECT_TRUE(worth_measuring(space, row_config(8, "resident(8)"), {1, 1024}, kLeastFillOfFinal))
+      << "what ships serves that shape";
   EXPECT_FALSE(worth_measuring(space, row_config(8, "resident(4)"), {1, 12544}));
   EXPECT_TRUE(worth_measuring(space, space.normalize(space.default_config), {1, 64}));
 }

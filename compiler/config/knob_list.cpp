@@ -89,6 +89,34 @@ bool can_keep_input(const Kernel& kernel, AxisId id) {
   return loads && reduces;
 }
 
+/// The dim that `extent` is, or -1.
+int dim_of_extent(const Kernel& kernel, const Expr& extent) {
+  const auto form = linear_form(extent);
+  if (!form || form->is_constant() || form->scale != 1 || form->offset != 0) return -1;
+  const int dim = form->slot - kernel.signature.dim_slot(0);
+  return dim >= 0 && dim < static_cast<int>(kernel.signature.dims.size()) ? dim : -1;
+}
+
+/// Dims whose divisors make vectors along the axis legal: its own extent, or, where that is data, the last extents of the
+/// tensors that it walks.
+std::set<int> dims_along(const Kernel& kernel, AxisId id) {
+  const Axis& axis = kernel.axis(id);
+  std::set<int> dims;
+  if (axis.extent_value == kNoValue) {
+    dims.insert(dim_of_axis(kernel, axis));
+  } else {
+    walk(kernel.body, [&](const Op& op, const ConstOpPlace&) {
+      if (op.kind != OpKind::kLoad && op.kind != OpKind::kStore) return;
+      const auto& index = op.index_attr("index");
+      if (index.empty() || index.back().kind != Indexer::Kind::kAxis || index.back().axis != id) return;
+      dims.insert(
+          dim_of_extent(kernel, kernel.signature.tensors[static_cast<size_t>(op.int_attr("tensor"))].extents.back()));
+    });
+  }
+  dims.erase(-1);
+  return dims;
+}
+
 void add_shape_knobs(const Kernel& kernel, const std::vector<AxisSet>& sets, std::vector<Knob>* knobs) {
   const int64_t vec = widest_vector(sets);
   std::set<AxisId> used;
@@ -140,13 +168,14 @@ void add_access_knobs(const Kernel& kernel, const std::vector<AxisSet>& sets, st
     knobs->push_back({"shift." + axis.name, {"0", "1"}, "0", "start rows of " + axis.name + " at an aligned address"});
   }
   for (const AxisId id : inner) {
-    const int dim = dim_of_axis(kernel, kernel.axis(id));
-    if (dim < 0 || vec == 1 || !divided.insert(dim).second) continue;
-    const std::string& name = kernel.signature.dims[static_cast<size_t>(dim)];
-    Knob knob{"div." + name, {std::to_string(vec)}, std::to_string(vec), "number that divides " + name};
-    // A row that does not divide is served by a shifted window; a tile has only its cut vectors.
-    if (!is_row_axis(kernel.axis(id))) knob.choices.push_back("1");
-    knobs->push_back(std::move(knob));
+    for (const int dim : dims_along(kernel, id)) {
+      if (vec == 1 || !divided.insert(dim).second) continue;
+      const std::string& name = kernel.signature.dims[static_cast<size_t>(dim)];
+      Knob knob{"div." + name, {std::to_string(vec)}, std::to_string(vec), "number that divides " + name};
+      // A row that does not divide is served by a shifted window; a tile has only its cut vectors.
+      if (!is_row_axis(kernel.axis(id))) knob.choices.push_back("1");
+      knobs->push_back(std::move(knob));
+    }
   }
   // Row addresses are computed once a tile, so 32 bits rarely pay for their guard: legal, but not searched.
   knobs->push_back({"index", {"64"}, "64", "bits of offsets within a tensor, 32 or 64"});
@@ -180,11 +209,7 @@ int64_t widest_vector(const std::vector<AxisSet>& sets) {
 }
 
 int dim_of_axis(const Kernel& kernel, const Axis& axis) {
-  if (axis.extent_value != kNoValue) return -1;
-  const auto form = linear_form(axis.extent);
-  if (!form || form->is_constant() || form->scale != 1 || form->offset != 0) return -1;
-  const int dim = form->slot - kernel.signature.dim_slot(0);
-  return dim >= 0 && dim < static_cast<int>(kernel.signature.dims.size()) ? dim : -1;
+  return axis.extent_value == kNoValue ? dim_of_extent(kernel, axis.extent) : -1;
 }
 
 KnobList list_knobs(const Kernel& kernel, const std::vector<AxisSet>& sets) {

@@ -122,19 +122,28 @@ class Source {
     const double total = total_only.arguments_[0];
     const int64_t rows = count_ - 1;
     if (count_ == 0) return Status::ok();
+    double weights = 0;  // of the rows before, and of all
+    double all_weights = 0;
+    const auto power_weight = [&](int64_t row) { return 1.0 / static_cast<double>(1 + row * 7 % rows); };
+    for (int64_t i = 0; i < rows; ++i) all_weights += power_weight(i);
     for (int64_t i = 0; i <= rows; ++i) {
       double value = 0;
       if (how == "random")
         value = integer(0, total + 1);
       else if (how == "even")
         value = std::floor(total * static_cast<double>(i) / static_cast<double>(std::max<int64_t>(rows, 1)));
+      else if (how == "half")
+        value = std::floor(total * static_cast<double>((i + 1) / 2) / static_cast<double>((rows + 1) / 2));
+      else if (how == "power")
+        value = std::floor(total * weights / all_weights);
       else if (how == "giant")
         value = i > rows / 2 ? total : 0;
       else if (how == "first" || how == "last")
         value = (how == "first" ? i > 0 : i == rows) ? total : 0;
       else
-        return wrong(generator_, "expected random, even, giant, first or last, got '" + how + "'");
+        return wrong(generator_, "expected random, even, half, power, giant, first or last, got '" + how + "'");
       values->push_back(value);
+      if (i < rows) weights += power_weight(i);
     }
     if (how == "random") {
       // Rows without elements are as frequent as others.
@@ -165,7 +174,8 @@ const char* generators_help() {
          "  permutation(N)              distinct integers below N\n"
          "  offsets(TOTAL, HOW)         prefix sums from 0 to TOTAL: random (default; a third of the rows is empty), "
          "even,\n"
-         "                              giant (one row in the middle has all), first, last\n"
+         "                              half (every other row is empty), power (few rows have most), giant\n"
+         "                              (one row in the middle has all), first, last\n"
          "  values(A, B, ...)           each element is one of them\n"
          "  NUMBER                      every element\n";
 }

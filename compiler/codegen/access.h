@@ -32,6 +32,9 @@ struct Access {
   bool is_split = false;  // a vector may be cut by the end (or shifted start) of its axis
   std::string modifiers;  // PTX qualifiers
 
+  /// Of a masked access, per register: i1 to take part, and what a load gives where not (empty: 0).
+  std::vector<llvm::Value*> mask, other;
+
   unsigned element_bytes() const { return static_cast<unsigned>(dtype_bytes(dtype)); }
 };
 

@@ -180,7 +180,8 @@ class Lowering {
   Registers access_masks(Access& access, int skip_dim);
   void lower_load(const Op& op);
   void lower_store(const Op& op);
-  Words load_words(const Access& access, llvm::Value* address, llvm::Value* mask, unsigned bytes, llvm::Constant* fill);
+  Words load_words(const Access& access, llvm::Value* address, llvm::Value* mask, unsigned bytes,
+                   llvm::ArrayRef<llvm::Value*> fill);
   void store_words(const Access& access, llvm::Value* address, llvm::Value* mask, llvm::ArrayRef<llvm::Value*> words,
                    unsigned bytes);
 

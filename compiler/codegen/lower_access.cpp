@@ -28,8 +28,8 @@ std::string access_modifiers(const Op& op, bool may_alias) {
 }  // namespace
 
 bool Lowering::analyse_access(const Op& op, Access& access) {
-  const bool is_store = op.kind == OpKind::kStore;
-  const ValueId tile = is_store ? op.operands[0] : op.result();
+  const AccessOperands operands = access_operands(op);
+  const ValueId tile = op.kind == OpKind::kLoad ? op.result() : operands.value;
   const auto tensor = static_cast<int>(op.int_attr("tensor"));
   access.op = &op;
   access.param = &kernel_.signature.tensors[static_cast<size_t>(tensor)];
@@ -56,6 +56,8 @@ bool Lowering::analyse_access(const Op& op, Access& access) {
     if (access.dims[dim] >= 0 && is_constant(access.strides[dim], &stride) && stride == 1)
       access.vector_dim = access.dims[dim];
   }
+  if (operands.mask != kNoValue) access.mask = registers(operands.mask);
+  if (operands.other != kNoValue) access.other = registers(operands.other);
   if (access.vector > 1 && access.vector_dim < 0) return fail(op, "a vector needs a dimension of stride 1"), false;
   make_base(access, slot(kernel_.signature.pointer_slot(tensor)));
   return true;
@@ -142,7 +144,8 @@ llvm::Value* Lowering::access_address(Access& access, uint32_t reg) {
   return b_.CreateAdd(row, llvm::ConstantInt::getSigned(b_.getInt64Ty(), constant * access.element_bytes()));
 }
 
-/// Existence, and where the tensor's own extent is not the axis's, that as well. `skip_dim` (or -1) is left out.
+/// Existence, where the tensor's own extent is not the axis's, that as well, and the author's mask. `skip_dim` (or -1)
+/// is left out.
 Registers Lowering::access_masks(Access& access, int skip_dim) {
   std::vector<bool> is_skipped(access.type.axes.size(), false);
   if (skip_dim >= 0) is_skipped[static_cast<size_t>(skip_dim)] = true;
@@ -166,6 +169,9 @@ Registers Lowering::access_masks(Access& access, int skip_dim) {
       llvm::Value* inside = b_.CreateICmpULT(coordinate, extent);
       masks[reg] = masks[reg] == nullptr ? inside : b_.CreateAnd(masks[reg], inside);
     }
+  }
+  for (uint32_t reg = 0; reg < access.mask.size(); ++reg) {
+    masks[reg] = masks[reg] == nullptr ? access.mask[reg] : b_.CreateAnd(masks[reg], access.mask[reg]);
   }
   return masks;
 }

@@ -54,7 +54,7 @@ std::vector<std::vector<uint32_t>> vector_groups(const Access& access) {
 
 /// The words of one vector (or the one element) at `address`.
 Words Lowering::load_words(const Access& access, llvm::Value* address, llvm::Value* mask, unsigned bytes,
-                           llvm::Constant* fill) {
+                           llvm::ArrayRef<llvm::Value*> fill) {
   const size_t row = log2_of(bytes);
   const unsigned parts = bytes > 4 ? bytes / 4 : 1;
   llvm::Value* loaded = nullptr;
@@ -62,7 +62,7 @@ Words Lowering::load_words(const Access& access, llvm::Value* address, llvm::Val
     loaded = call(kLoads[row], {address}, access.modifiers);
   } else {
     llvm::SmallVector<llvm::Value*, 8> operands = {address, mask};
-    operands.append(parts, fill);
+    operands.append(fill.begin(), fill.end());
     loaded = call(kMaskedLoads[row], operands, access.modifiers);
   }
   Words words;
@@ -88,7 +88,13 @@ void Lowering::lower_load(const Op& op) {
   // Every load of the tile is issued before any of it is used.
   std::vector<Words> words;
   for (size_t i = 0; i < groups.size(); ++i) {
-    words.push_back(load_words(access, access_address(access, groups[i][0]), guards[i].some, bytes, fill));
+    Words fills(bytes > 4 ? bytes / 4 : 1, fill);
+    if (!access.other.empty()) {
+      llvm::SmallVector<llvm::Value*, 16> others;
+      for (uint32_t reg : groups[i]) others.push_back(access.other[reg]);
+      fills = memory_words(others, access.dtype);
+    }
+    words.push_back(load_words(access, access_address(access, groups[i][0]), guards[i].some, bytes, fills));
   }
   if (fills_.count(op.result()) > 0) mend_cut_vectors(access, groups, guards, fill, words);
   Registers result(register_count(*access.layout), nullptr);

@@ -45,6 +45,7 @@ void Lowering::plan_fills() {
       source = definitions_[static_cast<size_t>(value)];
     }
     if (source == nullptr || source->kind != OpKind::kLoad || !has_infinity(kernel_.type(value).dtype)) return;
+    if (source->int_attr("masked") != 0) return;  // lanes that are left out hold what the author says
     fills_.try_emplace(value, wanted);
   });
 }

@@ -32,7 +32,7 @@ AxisId contiguous_axis(const Op& op) {
 }
 
 std::vector<AxisId> access_axes(const Kernel& kernel, const Op& op) {
-  const ValueId tile = op.kind == OpKind::kStore ? op.operands[0] : op.result();
+  const ValueId tile = op.kind == OpKind::kLoad ? op.result() : op.operands[0];
   return real_axes(kernel.type(tile).axes);
 }
 
@@ -40,7 +40,7 @@ std::vector<AxisId> access_axes(const Kernel& kernel, const Op& op) {
 void choose_inner(const Kernel& kernel, AxisSet* set) {
   std::map<AxisId, int64_t> votes;
   walk(kernel.body, [&](const Op& op, const ConstOpPlace&) {
-    if (op.kind != OpKind::kLoad && op.kind != OpKind::kStore) return;
+    if (!is_access(op.kind)) return;
     const std::vector<AxisId> axes = access_axes(kernel, op);
     const AxisId axis = contiguous_axis(op);
     if (axis == kUnitAxis || !contains_all(set->axes, axes)) return;

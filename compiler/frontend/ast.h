@@ -56,6 +56,7 @@ enum class StatementKind : uint8_t {
   kIf,      // if value { body } else { else_body }
   kWhile,   // while value { body }
   kReturn,  // value
+  kCall,    // value, a call for what it does
 };
 
 struct Name {

@@ -50,7 +50,7 @@ class Dumper {
   }
 
   void dump(const Statement& statement, int depth) {
-    static const char* const kTexts[] = {"let", "var", "assign", "for", "if", "while", "return"};
+    static const char* const kTexts[] = {"let", "var", "assign", "for", "if", "while", "return", "call"};
     std::string text = kTexts[static_cast<int>(statement.kind)];
     for (const Name& name : statement.names) text += " " + name.text;
     if (statement.kind == StatementKind::kAssign) text += " " + token_kind_text(statement.op);

@@ -38,14 +38,12 @@ constexpr Later kLater[] = {
     {"cumsum", ""},
     {"dot", ""},
     {"expand", "; operands of an operator broadcast by themselves"},
-    {"gather", ""},
     {"join", ""},
     {"permute", ""},
     {"print", ""},
     {"rand", ""},
     {"reduce", "; there are sum, prod, mean, amax and amin"},
     {"reshape", ""},
-    {"scatter", ""},
     {"specialize", ""},
     {"split", "; load each part with a slice"},
     {"stack", ""},
@@ -68,6 +66,8 @@ constexpr Renamed kRenamed[] = {
     {"float", "a cast such as f32(...)"},
     {"fabs", "abs(x)"},
     {"ones", "full(f32, 1, m)"},
+    {"gather", "x[index] with a tile of indices"},
+    {"scatter", "out[index] = value with a tile of indices"},
 };
 
 }  // namespace
@@ -79,6 +79,7 @@ const KernelBuilder::Builtin KernelBuilder::kBuiltins[] = {
     {"arange", "arange(extent) or arange(begin, end)", &KernelBuilder::arange},
     {"clamp", "clamp(x, low, high)", &KernelBuilder::clamp},
     {"full", "full(f32, value, m, n)", &KernelBuilder::full},
+    {"load", "load(x, (m, n), mask=c, other=v)", &KernelBuilder::load_call},
     {"maximum", "maximum(a, b)", &KernelBuilder::minimum_maximum},
     {"mean", "mean(x, dim=1, keepdim=false)", &KernelBuilder::reduction},
     {"minimum", "minimum(a, b)", &KernelBuilder::minimum_maximum},
@@ -121,6 +122,7 @@ Value KernelBuilder::call(const ast::Expression& node) {
   if (const Builtin* builtin = find_builtin(node.text)) return (this->*builtin->build)(node);
   UnaryFn fn;
   if (parse_fn(node.text, &fn) && !is_operator_only(fn)) return unary_function(node, fn);
+  if (node.text == "store") return fail(node.focus, "store(...) has no value; it stands as a statement");
   if (node.text == "tile") return fail(node.focus, "tile(...) stands only in the head of a loop, `for m in tile(M)`");
   for (const Later& later : kLater) {
     if (node.text == later.name) return fail(node.focus, node.text + "(...) is not supported yet" + later.mend);

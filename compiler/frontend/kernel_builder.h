@@ -50,6 +50,12 @@ class KernelBuilder {
     SourceRange range;
   };
   struct Builtin;
+  /// Where a load, store or atomic reaches, and the axes of what is there as its author sees them (unit axes included).
+  struct Place {
+    std::vector<Subscript> index;
+    std::vector<AxisId> axes;
+  };
+  using Items = std::vector<const ast::Expression*>;  // of one subscript
 
   // Names and messages: kernel_builder.cpp.
   Value fail(SourceRange range, const std::string& message, const std::vector<Note>& notes = {});
@@ -142,8 +148,7 @@ class KernelBuilder {
   Value subscript(const ast::Expression& node);
   Value load(const ast::Expression& node, const Value& tensor);
   Value view(const ast::Expression& node, const Value& base);
-  bool subscripts(const ast::Expression& node, const Value& tensor, bool is_store, std::vector<Subscript>* out,
-                  std::vector<size_t>* new_axes);
+  bool place_of(const Items& items, SourceRange focus, const Value& tensor, bool is_store, Place* out);
   bool subscript_item(const ast::Expression& item, const Value& tensor, size_t dim, bool is_store,
                       std::vector<Subscript>* out);
   bool tile_subscript(const ast::Expression& item, const Value& variable, const Value& tensor, size_t dim,
@@ -165,6 +170,24 @@ class KernelBuilder {
   /// Calls `function` on `arguments` within the region being built: one number, a tuple, or an error that was reported.
   /// Messages point to `range` and into the function.
   Value apply_function(const Value& function, std::vector<Value> arguments, SourceRange range);
+  // Index tiles, and values between a place's axes and its op's: places.cpp.
+  bool join_axes(const Items& items, Place* place);
+  bool common_index_axes(const Items& items, const Place& place, std::vector<AxisId>* axes);
+  std::vector<AxisId> op_axes(const Place& place);
+  ValueId to_place(ValueId value, const Place& place);
+  ValueId from_place(ValueId loaded, const Place& place);
+  std::optional<ValueId> value_at(const Operand& operand, const Value& tensor, const Place& place, SourceRange target);
+
+  // load(...), store(...): memory_calls.cpp.
+  std::optional<Value> tensor_argument(const ast::Expression& node, const char* usage);
+  bool place_argument(const ast::Expression& node, const Value& tensor, bool is_store, Place* out);
+  bool mask_argument(const ast::Expression& node, const Place& place, ValueId* mask);
+  bool is_output(const Value& tensor, SourceRange range);
+  bool is_readable(const Value& tensor, SourceRange range);
+  Value load_call(const ast::Expression& node);
+  Value store_call(const ast::Expression& node);
+  void call_statement(const ast::Statement& statement);
+  bool stands_in_loop(const ast::Expression& node);
 
   // Calls: calls.cpp (functions), reductions.cpp, creation.cpp.
   Value call(const ast::Expression& node);

@@ -175,7 +175,7 @@ ExpressionPtr Parser::parenthesised() {
   ExpressionPtr tuple = make(ExpressionKind::kTuple, open);
   bool is_tuple = false;
   while (!at(TokenKind::kRightParen)) {
-    ExpressionPtr item = expression();
+    ExpressionPtr item = subscript_item();  // load(x, (m, :)): what may stand in which list is for the semantics
     if (item == nullptr) return nullptr;
     tuple->children.push_back(std::move(item));
     if (!accept(TokenKind::kComma)) break;
@@ -194,6 +194,11 @@ ExpressionPtr Parser::parenthesised() {
   }
   tuple->range = tuple->focus = range_since(open.begin);
   if (is_tuple) return tuple;
+  const ExpressionKind only = tuple->children[0]->kind;
+  if (only == ExpressionKind::kSlice || only == ExpressionKind::kNone) {
+    fail_at(tuple->children[0]->range, "expected a value between the parentheses");
+    return nullptr;
+  }
   ExpressionPtr inner = std::move(tuple->children[0]);
   inner->range = tuple->range;
   return inner;

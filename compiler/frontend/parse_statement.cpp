@@ -21,6 +21,12 @@ bool is_assignment(TokenKind kind) {
   }
 }
 
+/// Calls that are made for what they do.
+bool is_effect(const Expression& node) {
+  if (node.kind != ExpressionKind::kCall) return false;
+  return node.text == "store" || node.text == "print" || node.text == "assert" || node.text.rfind("atomic_", 0) == 0;
+}
+
 }  // namespace
 
 bool Parser::block(std::vector<Statement>* out) {
@@ -157,6 +163,11 @@ bool Parser::assignment(Statement* out) {
   out->kind = StatementKind::kAssign;
   out->target = expression();
   if (out->target == nullptr) return false;
+  if (is_effect(*out->target) && !is_assignment(peek().kind)) {
+    out->kind = StatementKind::kCall;
+    out->value = std::move(out->target);
+    return end_of_statement();
+  }
   if (!is_assignment(peek().kind)) {
     if (at(TokenKind::kSemicolon))
       return fail_at(out->target->range, "this value is not used; a statement declares, assigns or stores");

@@ -52,6 +52,7 @@ void KernelBuilder::one_statement(const ast::Statement& statement) {
     case StatementKind::kFor: for_statement(statement); break;
     case StatementKind::kIf: if_statement(statement); break;
     case StatementKind::kWhile: while_statement(statement); break;
+    case StatementKind::kCall: call_statement(statement); break;
     case StatementKind::kReturn:
       fail(statement.range, calls_.empty() ? "`return` belongs in a `fn`; a kernel stores to its outputs"
                                            : "`return` stands once, as the last statement of a `fn`");
@@ -185,44 +186,15 @@ void KernelBuilder::store(const ast::Statement& statement) {
     fail(statement.range, "a store belongs inside the tile loop");
     return;
   }
-  std::vector<Subscript> index;
-  std::vector<size_t> new_axes;
-  const bool ok = subscripts(target, tensor, /*is_store=*/true, &index, &new_axes);
-  Value value = expression(*statement.value);
+  Items items;
+  for (size_t i = 1; i < target.children.size(); ++i) items.push_back(target.children[i].get());
+  Place place;
+  const bool ok = place_of(items, target.focus, tensor, /*is_store=*/true, &place);
+  const Operand value{expression(*statement.value), statement.value.get()};
   builder_.set_range(statement.range);
-  if (!ok || value.is_error() || !require_number({value, statement.value.get()})) return;
-  if (value.is_literal() &&
-      (dtype_is_float(param.dtype) || (value.kind == Value::Kind::kIntLiteral && dtype_is_int(param.dtype)))) {
-    value = Value::typed(literal_as(value, param.dtype, statement.value->range));
-  }
-  const Type type = type_of(value);
-  if (type.dtype != param.dtype) {
-    const std::string cast = param.dtype_var.empty() ? dtype_name(param.dtype) : param.dtype_var;
-    fail(statement.value->range,
-         "`" + param.name + "` holds " + dtype_name(param.dtype) + " and the value is " + describe(value) +
-             "; cast it with " + cast + "(...)",
-         notes);
-    return;
-  }
-  std::vector<AxisId> axes;
-  for (const Subscript& item : index) {
-    if (item.kind == Indexer::Kind::kAxis) axes.push_back(item.axis);
-  }
-  if (lacks_parent(target.range, "this store", axes)) return;
-  bool matches = type.axes.size() <= axes.size();
-  for (size_t i = 0; matches && i < type.axes.size(); ++i) {
-    const AxisId axis = type.axes[type.axes.size() - 1 - i];
-    matches = axis == kUnitAxis || axis == axes[axes.size() - 1 - i];
-  }
-  if (!matches) {
-    const std::string view = type.axes.size() < axes.size() ? mend_for_axes(type.axes, axes) : "";
-    fail(statement.value->range,
-         "the value has shape " + axes_text(kernel_, type.axes) + ", the place that it is stored to has " +
-             axes_text(kernel_, axes) + (view.empty() ? "" : "; write " + view + " after the value to place its axes"),
-         {{target.range, "stored to here"}});
-    return;
-  }
-  builder_.store(tensor.tensor, index, builder_.broadcast_to(materialise(value), axes));
+  if (!ok || value.value.is_error()) return;
+  const std::optional<ValueId> stored = value_at(value, tensor, place, target.range);
+  if (stored) builder_.store(tensor.tensor, place.index, *stored);
 }
 
 void KernelBuilder::for_statement(const ast::Statement& statement) {

@@ -31,22 +31,24 @@ Value KernelBuilder::subscript(const ast::Expression& node) {
   return view(node, base);
 }
 
-Value KernelBuilder::load(const ast::Expression& node, const Value& tensor) {
+bool KernelBuilder::is_readable(const Value& tensor, SourceRange range) {
   const TensorParam& param = kernel_.signature.tensors[static_cast<size_t>(tensor.tensor)];
-  if (param.is_output) {
-    std::string message = "`" + param.name + "` is an output and cannot be read";
-    message += param.aliases.empty() ? "; keep the value in a `let`"
-                                     : "; read the input " + param.aliases + " that it may share its memory with";
-    return fail(node.range, message, {{facts_.places[param.name], param.name + " is declared here"}});
-  }
-  std::vector<Subscript> index;
-  std::vector<size_t> new_axes;
-  if (!subscripts(node, tensor, /*is_store=*/false, &index, &new_axes)) return Value::error();
+  if (!param.is_output) return true;
+  std::string message = "`" + param.name + "` is an output and cannot be read";
+  message += param.aliases.empty() ? "; keep the value in a `let`"
+                                   : "; read the input " + param.aliases + " that it may share its memory with";
+  fail(range, message, {{facts_.places[param.name], param.name + " is declared here"}});
+  return false;
+}
+
+Value KernelBuilder::load(const ast::Expression& node, const Value& tensor) {
+  if (!is_readable(tensor, node.range)) return Value::error();
+  Items items;
+  for (size_t i = 1; i < node.children.size(); ++i) items.push_back(node.children[i].get());
+  Place place;
+  if (!place_of(items, node.focus, tensor, /*is_store=*/false, &place)) return Value::error();
   builder_.set_range(node.range);
-  ValueId value = builder_.load(tensor.tensor, index);
-  if (lacks_parent(node.range, "this load", kernel_.type(value).axes)) return Value::error();
-  for (size_t position : new_axes) value = builder_.expand_dims(value, static_cast<int>(position));
-  return Value::typed(value);
+  return Value::typed(from_place(builder_.load(tensor.tensor, place.index), place));
 }
 
 Value KernelBuilder::view(const ast::Expression& node, const Value& base) {
@@ -75,39 +77,32 @@ Value KernelBuilder::view(const ast::Expression& node, const Value& base) {
   return Value::typed(value);
 }
 
-bool KernelBuilder::subscripts(const ast::Expression& node, const Value& tensor, bool is_store,
-                               std::vector<Subscript>* out, std::vector<size_t>* new_axes) {
+bool KernelBuilder::place_of(const Items& items, SourceRange focus, const Value& tensor, bool is_store, Place* out) {
   const std::vector<HostInt>& extents = facts_.extents[static_cast<size_t>(tensor.tensor)];
-  size_t axes = 0;
   bool ok = true;
   size_t listed = 0;
-  for (size_t i = 1; i < node.children.size(); ++i) {
-    if (node.children[i]->kind != ExpressionKind::kNone) ++listed;
+  for (const ast::Expression* item : items) {
+    if (item->kind != ExpressionKind::kNone) ++listed;
   }
   if (listed != extents.size()) {
-    fail(node.focus,
+    fail(focus,
          "tensor " + tensor.name + " has " + std::to_string(extents.size()) +
              (extents.size() == 1 ? " dimension" : " dimensions") + ", the subscript has " + std::to_string(listed) +
              "; write `:` for a whole dimension",
          {{facts_.places[tensor.name], tensor.name + " is declared here"}});
     return false;
   }
-  for (size_t i = 1; i < node.children.size(); ++i) {
-    const ast::Expression& item = *node.children[i];
-    if (item.kind == ExpressionKind::kNone) {
-      if (is_store) {
-        fail(item.range, "`None` cannot stand on the left; the value is broadcast to the shape that is stored to");
-        return false;
-      }
-      new_axes->push_back(axes++);
-      continue;
+  for (const ast::Expression* item : items) {
+    if (item->kind == ExpressionKind::kNone) {
+      if (!is_store) continue;
+      fail(item->range, "`None` cannot stand on the left; the value is broadcast to the shape that is stored to");
+      return false;
     }
-    const size_t before = out->size();
-    ok = subscript_item(item, tensor, before, is_store, out) && ok;
-    if (out->size() == before) out->push_back(Subscript::at(kNoValue));  // keeps dimensions in step after an error
-    if (out->back().kind == Indexer::Kind::kAxis) ++axes;
+    const size_t before = out->index.size();
+    ok = subscript_item(*item, tensor, before, is_store, &out->index) && ok;
+    if (out->index.size() == before) out->index.push_back(Subscript::at(kNoValue));  // keeps dimensions in step
   }
-  return ok;
+  return ok && join_axes(items, out) && !lacks_parent(focus, is_store ? "this store" : "this load", op_axes(*out));
 }
 
 bool KernelBuilder::subscript_item(const ast::Expression& item, const Value& tensor, size_t dim, bool is_store,
@@ -216,9 +211,12 @@ bool KernelBuilder::scalar_subscript(const ast::Expression& item, const Value& v
                                      std::vector<Subscript>* out) {
   const HostInt& extent = facts_.extents[static_cast<size_t>(tensor.tensor)][dim];
   if (!type_of(value).is_scalar()) {
-    fail(item.range, "an index is a scalar or a tile variable, got " + describe(value) +
-                         "; reading through a tile of indices is not supported yet");
-    return false;
+    if (!dtype_is_int(type_of(value).dtype)) {
+      fail(item.range, "an index is an integer, got " + describe(value) + "; cast it, as in i64(...)");
+      return false;
+    }
+    out->push_back(Subscript::gather(materialise(value)));
+    return true;
   }
   const std::optional<HostInt> host =
       value.kind == Value::Kind::kIntLiteral ? std::optional<HostInt>(value.int_value) : value.host;

@@ -146,26 +146,47 @@ std::vector<Indexer> Builder::indexers(const std::vector<Subscript>& index, std:
   return result;
 }
 
-ValueId Builder::load(int tensor, const std::vector<Subscript>& index) {
+ValueId Builder::load(int tensor, const std::vector<Subscript>& index, ValueId mask, ValueId other) {
   std::vector<ValueId> operands;
   std::vector<Indexer> list = indexers(index, &operands);
+  if (mask != kNoValue) operands.push_back(mask);
+  if (other != kNoValue) operands.push_back(other);
   Op& op = insert(OpKind::kLoad, std::move(operands));
   op.set_attr("tensor", static_cast<int64_t>(tensor));
   op.set_attr("index", std::move(list));
+  if (mask != kNoValue) op.set_attr("masked", int64_t{1});
+  if (other != kNoValue) op.set_attr("other", int64_t{1});
   return add_result(op, Type{});
 }
 
-Op& Builder::store(int tensor, const std::vector<Subscript>& index, ValueId value) {
+Op& Builder::store(int tensor, const std::vector<Subscript>& index, ValueId value, ValueId mask) {
   std::vector<ValueId> operands{value};
   std::vector<Indexer> list = indexers(index, &operands);
+  if (mask != kNoValue) operands.push_back(mask);
   Op& op = insert(OpKind::kStore, std::move(operands));
   op.set_attr("tensor", static_cast<int64_t>(tensor));
   op.set_attr("index", std::move(list));
+  if (mask != kNoValue) op.set_attr("masked", int64_t{1});
   if (check_operands(op)) {
     Status legal = check_store(kernel_, op);
     if (!legal) fail(op, legal.message());
   }
   return op;
+}
+
+ValueId Builder::atomic(int tensor, const std::vector<Subscript>& index, const std::string& fn,
+                        const std::string& order, ValueId value, ValueId expected, ValueId mask) {
+  std::vector<ValueId> operands{value};
+  if (expected != kNoValue) operands.push_back(expected);
+  std::vector<Indexer> list = indexers(index, &operands);
+  if (mask != kNoValue) operands.push_back(mask);
+  Op& op = insert(OpKind::kAtomic, std::move(operands));
+  op.set_attr("tensor", static_cast<int64_t>(tensor));
+  op.set_attr("index", std::move(list));
+  op.set_attr("fn", fn);
+  op.set_attr("order", order);
+  if (mask != kNoValue) op.set_attr("masked", int64_t{1});
+  return add_result(op, Type{});
 }
 
 ValueId Builder::reduce(ReduceFn fn, ValueId a, std::vector<int64_t> dims, bool keepdim) {

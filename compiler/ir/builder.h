@@ -67,8 +67,12 @@ class Builder {
   ValueId broadcast_to(ValueId a, const std::vector<AxisId>& axes);
   ValueId permute(ValueId a, std::vector<int64_t> perm);
 
-  ValueId load(int tensor, const std::vector<Subscript>& index);
-  Op& store(int tensor, const std::vector<Subscript>& index, ValueId value);
+  /// Lanes where `mask` is false hold `other`, by default 0. Both have the axes of the access.
+  ValueId load(int tensor, const std::vector<Subscript>& index, ValueId mask = kNoValue, ValueId other = kNoValue);
+  Op& store(int tensor, const std::vector<Subscript>& index, ValueId value, ValueId mask = kNoValue);
+  /// The old values. `expected` for fn = cas alone.
+  ValueId atomic(int tensor, const std::vector<Subscript>& index, const std::string& fn, const std::string& order,
+                 ValueId value, ValueId expected = kNoValue, ValueId mask = kNoValue);
 
   ValueId reduce(ReduceFn fn, ValueId a, std::vector<int64_t> dims, bool keepdim);
   ValueId reduce_thread(ReduceFn fn, ValueId a, std::vector<int64_t> dims, Type result, Layout layout);

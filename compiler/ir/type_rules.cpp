@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "compiler/ir/atomics.h"
 #include "compiler/ir/functions.h"
 
 namespace kaon::compiler {
@@ -41,6 +42,7 @@ class Rules {
       case OpKind::kBroadcast: return broadcast();
       case OpKind::kPermute: return permute();
       case OpKind::kLoad: return load();
+      case OpKind::kAtomic: return atomic_type(kernel_, op_);
       case OpKind::kReduce:
       case OpKind::kReduceThread:
       case OpKind::kReduceLanes: return reduce();

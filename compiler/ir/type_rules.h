@@ -24,7 +24,7 @@ Result<Type> result_type(const Kernel& kernel, const Op& op, const Type& declare
 /// an index tile; an axis that has come before does not come again. kInternal when an indexer is illegal.
 Result<std::vector<AxisId>> indexed_axes(const Kernel& kernel, const Op& op);
 
-/// What a store demands of its value and indexers.
+/// What a store or atomic demands of its value and indexers.
 Status check_store(const Kernel& kernel, const Op& op);
 
 /// True for a name that prints without quotes: a letter or '_', then letters, digits, '_', '.' or '$'.

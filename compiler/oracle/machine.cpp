@@ -266,7 +266,13 @@ Status Machine::run_load(const Op& op) {
   lane_offsets(tensors_[tensor], addresses, sizes, &offsets_);
   Tile& result = tile(op.result());
   result.shape(type.dtype, sizes, /*is_exact=*/true);
+  const AccessOperands operands = access_operands(op);
+  const Tile* mask = operands.mask == kNoValue ? nullptr : &tile(operands.mask);
+  for (size_t i = 0; mask != nullptr && i < result.count; ++i) {
+    if (mask->bound(i) == 0 && mask->ints[i] == 0) offsets_[i] = kOutside;
+  }
   load_elements(tensors_[tensor], offsets_, result.count, &result);
+  if (mask != nullptr) fill_masked(*mask, operands.other == kNoValue ? nullptr : &tile(operands.other), &result);
   clear_missing(type.axes, &result);
   return Status::ok();
 }
@@ -285,14 +291,17 @@ Status Machine::run_store(const Op& op) {
   lane_offsets(tensors_[tensor], addresses, stored.sizes, &offsets_);
   Tile scratch;
   const Tile& exact = before_rounding(value, &scratch);
+  const ValueId mask_value = access_operands(op).mask;
+  const Tile* mask = mask_value == kNoValue ? nullptr : &tile(mask_value);
+  const auto is_masked_off = [&](size_t i) { return mask && mask->bound(i) == 0 && mask->ints[i] == 0; };
   std::vector<OracleElement>& out = (*outputs_)[tensor];
   const std::vector<uint8_t> exists = lanes_of(kernel_.type(value).axes, stored.sizes);
   for (size_t i = 0; i < stored.count; ++i) {
-    if (offsets_[i] == kOutside || (!exists.empty() && !exists[i])) continue;
+    if (offsets_[i] == kOutside || is_masked_off(i) || (!exists.empty() && !exists[i])) continue;
     OracleElement element;
     element.offset = offsets_[i];
     element.value = exact.is_float() ? exact.floats[i] : static_cast<double>(exact.ints[i]);
-    element.bound = undecided_ > 0 ? kUnknown : exact.bound(i);
+    element.bound = undecided_ > 0 || (mask && mask->bound(i) != 0) ? kUnknown : exact.bound(i);
     element.integer = stored.is_float() ? 0 : stored.ints[i];
     out.push_back(element);
   }

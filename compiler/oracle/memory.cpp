@@ -1,6 +1,8 @@
 // Addresses of lanes, and decoding of tensors' elements.
 #include "compiler/oracle/memory.h"
 
+#include <algorithm>
+
 #include "compiler/oracle/soft_float.h"
 #include "compiler/oracle/views.h"
 
@@ -140,6 +142,28 @@ void load_elements(const HostTensor& tensor, const std::vector<int64_t>& offsets
   if (all_inside) return;
   result->need_bounds();
   for (size_t i = 0; i < count; ++i) result->bounds[i] = offsets[i] == kOutside ? kUnknown : 0;
+}
+
+void fill_masked(const Tile& mask, const Tile* other, Tile* result) {
+  if (result->exact) {
+    result->need_bounds();
+    std::fill(result->bounds.begin(), result->bounds.end(), 0.0);
+    result->exact = false;
+  }
+  for (size_t i = 0; i < result->count; ++i) {
+    if (mask.bound(i) != 0) {
+      result->bounds[i] = kUnknown;
+      continue;
+    }
+    if (mask.ints[i] != 0) continue;
+    if (result->is_float()) {
+      result->floats[i] = other ? other->floats[i] : 0;
+    } else {
+      result->ints[i] = other ? other->ints[i] : 0;
+    }
+    result->bounds[i] = other ? other->bound(i) : 0;
+  }
+  result->settle();
 }
 
 }  // namespace kaon::compiler

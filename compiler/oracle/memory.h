@@ -25,4 +25,8 @@ void lane_offsets(const HostTensor& tensor, const std::vector<Address>& addresse
 /// Elements at `offsets`; a lane outside the tensor is undefined and has bound kUnknown.
 void load_elements(const HostTensor& tensor, const std::vector<int64_t>& offsets, size_t count, Tile* result);
 
+/// Gives lanes that `mask` leaves out what `other` holds there, by default 0. Where the mask may be either, so may the
+/// lane.
+void fill_masked(const Tile& mask, const Tile* other, Tile* result);
+
 }  // namespace kaon::compiler

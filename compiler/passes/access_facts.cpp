@@ -61,7 +61,7 @@ int64_t known_divisor(const Kernel& kernel, const Expr& expr) {
 AccessFacts access_facts(const Kernel& kernel, const std::vector<const Op*>& definitions, const Op& op) {
   AccessFacts facts;
   facts.tensor = static_cast<int>(op.int_attr("tensor"));
-  facts.tile = op.kind == OpKind::kStore ? op.operands[0] : op.result();
+  facts.tile = op.kind == OpKind::kLoad ? op.result() : op.operands[0];
   const auto& index = op.index_attr("index");
   if (index.empty() || index.back().kind != Indexer::Kind::kAxis) return facts;
   const AxisId id = index.back().axis;

@@ -61,6 +61,11 @@ class Converter {
       case OpKind::kBroadcast: return kernel_.layout(op.result()).drop(unit_dims(kernel_.type(op.operands[i])));
       case OpKind::kPermute: return kernel_.layout(op.result()).permute(inverse(op.ints_attr("perm")));
       case OpKind::kLoad: return indexed(kernel_.layout(op.result()), kernel_.type(op.result()), op.operands[i]);
+      case OpKind::kAtomic: {
+        const bool is_value = i < static_cast<size_t>(access_operands(op).first_index);
+        const Layout& tile = kernel_.layout(op.result());
+        return is_value ? tile : indexed(tile, kernel_.type(op.result()), op.operands[i]);
+      }
       case OpKind::kStore: {
         const ValueId stored = op.operands[0];
         return i == 0 ? own : indexed(kernel_.layout(stored), kernel_.type(stored), op.operands[i]);

@@ -21,7 +21,11 @@ bool RollContext::is_along(ValueId value) const {
 
 bool RollContext::is_root(const Op& op) const {
   switch (op.kind) {
-    case OpKind::kStore: return is_along(op.operands[0]);
+    case OpKind::kStore:
+    case OpKind::kAtomic:
+    case OpKind::kAssert:
+    case OpKind::kPrint:
+      return std::any_of(op.operands.begin(), op.operands.end(), [&](ValueId value) { return is_along(value); });
     case OpKind::kReduce:
     case OpKind::kReduceThread: return is_along(op.operands[0]) && !is_along(op.result());
     default: return false;
@@ -62,6 +66,7 @@ const Op* RollContext::online_partner(const Op& op) const {
 
 Status RollContext::check() const {
   Status status;
+  const std::vector<int> uses = count_uses(kernel_);
   walk(std::as_const(kernel_.body), [&](const Op& op, const ConstOpPlace&) {
     if (!status) return;
     bool carried = false;
@@ -69,6 +74,11 @@ Status RollContext::check() const {
       for (const ValueId arg : region.args) carried = carried || is_along(arg);
     }
     if (!op.regions.empty()) carried = carried || produces_along(op);
+    if (op.kind == OpKind::kAtomic && is_along(op.result()) && uses[static_cast<size_t>(op.result())] > 0) {
+      const std::string& name = kernel_.axis(axis_).name;
+      status = Status(Code::kIllegalConfig, "reduce." + name + ": old values of an atomic along " + name +
+                                                " are used, so the row must be resident(r)");
+    }
     if (carried) {
       const std::string& name = kernel_.axis(axis_).name;
       status = Status(Code::kIllegalConfig, "reduce." + name + ": values along " + name +

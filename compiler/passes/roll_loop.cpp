@@ -76,7 +76,7 @@ class LoopEmitter {
 
  private:
   void plan_root(const Op* root) {
-    if (root->kind == OpKind::kStore) return;
+    if (is_effect(*root)) return;
     const Op* maximum = context_.online_partner(*root);
     for (Carried& carried : carried_) {
       if (carried.root == maximum && maximum != nullptr && carried.sum == nullptr) {
@@ -139,16 +139,21 @@ class LoopEmitter {
   void emit_stores() {
     for (const Op* root : roots_) {
       for (const ValueId operand : root->operands) {
-        if (root->kind == OpKind::kStore) copy(operand);
+        if (is_effect(*root)) copy(operand);
       }
     }
     for (const Op* root : roots_) {
-      if (root->kind != OpKind::kStore) continue;
+      if (!is_effect(*root)) continue;
       std::vector<ValueId> operands;
       for (const ValueId operand : root->operands) operands.push_back(copy(operand));
-      Op& op = builder_.insert(OpKind::kStore, std::move(operands));
+      Op& op = builder_.insert(root->kind, std::move(operands));
       op.attrs = root->attrs;
       op.range = root->range;
+      for (const ValueId old : root->results) {
+        const ValueInfo info = kernel_.values[static_cast<size_t>(old)];
+        op.results.push_back(kernel_.new_value(info.type, info.name));
+        kernel_.layout(op.results.back()) = info.layout;
+      }
     }
   }
 

@@ -12,6 +12,12 @@
 
 namespace kaon::compiler {
 
+/// Done for what it does: a store, an atomic, an assert or a print.
+inline bool is_effect(const Op& op) {
+  const OpKind kind = op.kind;
+  return kind == OpKind::kStore || kind == OpKind::kAtomic || kind == OpKind::kAssert || kind == OpKind::kPrint;
+}
+
 /// What rolling one axis must know of the kernel as it was before.
 class RollContext {
  public:
@@ -19,7 +25,7 @@ class RollContext {
 
   AxisId axis() const { return axis_; }
   bool is_along(ValueId value) const;
-  /// A reduction over the axis, or a store of values along it.
+  /// A reduction over the axis, or an effect of values along it.
   bool is_root(const Op& op) const;
   /// Defines values along the axis.
   bool produces_along(const Op& op) const;

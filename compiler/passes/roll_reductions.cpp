@@ -40,7 +40,7 @@ class RegionRoller {
   struct Place {
     int level = 0;          // loop that computes it, or loops that must have run before
     bool is_along = false;  // computed lane by lane along the axis: repeated where it is needed
-    bool is_root = false;   // a reduction or store that a loop does
+    bool is_root = false;   // a reduction or effect that a loop does
   };
 
   int level_of(ValueId value) const {
@@ -67,7 +67,7 @@ class RegionRoller {
       place.level = operand_level(*op);
       place.is_root = context_.is_root(*op);
       place.is_along = !place.is_root && context_.produces_along(*op);
-      if (place.is_root && op->kind != OpKind::kStore) {
+      if (place.is_root && !is_effect(*op)) {
         const Op* maximum = context_.online_partner(*op);
         if (maximum != nullptr && places_.count(maximum) > 0) place.level = places_[maximum].level;
         last_level_ = std::max(last_level_, place.level);
@@ -100,8 +100,7 @@ class RegionRoller {
     std::vector<const Op*> roots;
     for (const auto& op : old) {
       if (!op || !places_[op.get()].is_root) continue;
-      const bool is_store = op->kind == OpKind::kStore;
-      if (is_store ? level == last_level_ : places_[op.get()].level == level) roots.push_back(op.get());
+      if (is_effect(*op) ? level == last_level_ : places_[op.get()].level == level) roots.push_back(op.get());
     }
     if (roots.empty()) return Status::ok();
     return emit_rolled_loop(kernel_, context_, region_, roots);

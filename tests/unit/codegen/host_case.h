@@ -33,6 +33,7 @@ struct HostCase {
   int64_t misalignment = 0;      // elements before each tensor's first, past a 256-byte boundary
   double scale = 2;              // of the normal inputs
   std::map<std::string, std::vector<int64_t>> integers;  // integer inputs given in full, row-major
+  std::map<std::string, int64_t> below = {};  // integer inputs whose elements are uniform from 0 to this
 };
 
 inline Result<Kernel> logical_kernel(const HostCase& c) {
@@ -109,6 +110,13 @@ class ZonedTensor {
     EXPECT_EQ(next, values.size()) << "the case gives another number of elements than the tensor has";
   }
 
+  void fill_below(std::mt19937_64& random, int64_t limit) {
+    each([&](uint8_t* element) {
+      const uint64_t bits = limit > 0 ? random() % static_cast<uint64_t>(limit) : 0;
+      std::memcpy(element, &bits, static_cast<size_t>(dtype_bytes(view_.dtype)));
+    });
+  }
+
   /// Elements that are no longer poison but that nobody should have written.
   int64_t stray_writes(const std::vector<OracleElement>& written) const {
     std::set<int64_t> offsets;
@@ -158,7 +166,14 @@ inline void expect_right(const Kernel& kernel, const HostCase& c, uint64_t seed 
     std::vector<int64_t> sizes;
     for (const Expr& extent : param.extents) sizes.push_back(extent.evaluate(slots.data()));
     tensors.emplace_back(param.dtype, sizes, param.is_output ? 0 : c.row_padding, c.misalignment);
-    if (!param.is_output) tensors.back().fill(random, c.scale);
+    const auto limit = c.below.find(param.name);
+    if (limit != c.below.end()) {
+      tensors.back().fill_below(random, limit->second);
+    } else if (!param.is_output) {
+      tensors.back().fill(random, c.scale);
+    } else if (param.is_zeroed) {
+      tensors.back().fill_below(random, 0);
+    }
     if (c.integers.count(param.name) != 0) tensors.back().set(c.integers.at(param.name));
   }
   std::vector<HostTensor> views;
@@ -192,7 +207,8 @@ inline void expect_right(const Kernel& kernel, const HostCase& c, uint64_t seed 
   EXPECT_GT(judgement.compared, 0);
   for (size_t i = 0; i < tensors.size(); ++i) {
     EXPECT_EQ(tensors[i].spoiled_bytes(), 0);
-    EXPECT_TRUE(!signature.tensors[i].is_output || tensors[i].stray_writes(expected->outputs[i]) == 0);
+    const TensorParam& param = signature.tensors[i];
+    EXPECT_TRUE(!param.is_output || param.is_zeroed || tensors[i].stray_writes(expected->outputs[i]) == 0);
   }
 }
 

@@ -48,9 +48,9 @@ TEST(LanguageRun, Normalize) {
   }
 }
 
-TEST(LanguageRun, NewtonRoots) {
+TEST(LanguageRun, HalvedSums) {
   for (int64_t n : {1, 40}) {
-    expect_right({example("newton_roots"), DType::kF32, "vec=1 num_warps=2", {{"M", 7}, {"N", n}}});
+    expect_right({example("halved_sums"), DType::kF32, "vec=1 num_warps=2", {{"M", 7}, {"N", n}}});
   }
 }
 

@@ -137,6 +137,8 @@ void Lowering::lower_op(const Op& op) {
     case OpKind::kBroadcast:
     case OpKind::kPermute: return lower_view(op);
     case OpKind::kReuse: return lower_reuse(op);
+    case OpKind::kRetile: return lower_retile(op);
+    case OpKind::kMerge: return lower_merge(op);
     case OpKind::kLoad: return lower_load(op);
     case OpKind::kStore: return lower_store(op);
     case OpKind::kReduceThread: return lower_reduce_thread(op);

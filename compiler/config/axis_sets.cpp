@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "compiler/ir/block_axis.h"
 #include "compiler/ir/jagged.h"
 #include "compiler/ir/walk.h"
 
@@ -11,10 +12,11 @@ namespace kaon::compiler {
 
 namespace {
 
-std::vector<AxisId> real_axes(const std::vector<AxisId>& axes) {
+/// The axes that decide tile sizes: unit axes are left out, and blocks stand for the tile axes that run by them.
+std::vector<AxisId> real_axes(const Kernel& kernel, const std::vector<AxisId>& axes) {
   std::vector<AxisId> out;
   for (const AxisId axis : axes) {
-    if (axis != kUnitAxis) out.push_back(axis);
+    if (axis != kUnitAxis) out.push_back(block_of(kernel, axis));
   }
   return out;
 }
@@ -25,15 +27,15 @@ bool contains_all(const std::vector<AxisId>& outer, const std::vector<AxisId>& i
 }
 
 /// The axis that walks the last dimension of an access by its coordinates, or kUnitAxis.
-AxisId contiguous_axis(const Op& op) {
+AxisId contiguous_axis(const Kernel& kernel, const Op& op) {
   const auto& index = op.index_attr("index");
   if (index.empty() || index.back().kind != Indexer::Kind::kAxis) return kUnitAxis;
-  return index.back().axis;
+  return block_of(kernel, index.back().axis);
 }
 
 std::vector<AxisId> access_axes(const Kernel& kernel, const Op& op) {
   const ValueId tile = op.kind == OpKind::kLoad ? op.result() : op.operands[0];
-  return real_axes(kernel.type(tile).axes);
+  return real_axes(kernel, kernel.type(tile).axes);
 }
 
 /// Chooses the inner axis by vote: accesses of whole tiles of the set first, then any.
@@ -42,7 +44,7 @@ void choose_inner(const Kernel& kernel, AxisSet* set) {
   walk(kernel.body, [&](const Op& op, const ConstOpPlace&) {
     if (!is_access(op.kind)) return;
     const std::vector<AxisId> axes = access_axes(kernel, op);
-    const AxisId axis = contiguous_axis(op);
+    const AxisId axis = contiguous_axis(kernel, op);
     if (axis == kUnitAxis || !contains_all(set->axes, axes)) return;
     votes[axis] += axes.size() == set->axes.size() ? 1000 : 1;
   });
@@ -60,11 +62,11 @@ void choose_inner(const Kernel& kernel, AxisSet* set) {
 void measure_elements(const Kernel& kernel, AxisSet* set) {
   walk(kernel.body, [&](const Op& op, const ConstOpPlace&) {
     for (const ValueId result : op.results) {
-      if (!contains_all(real_axes(kernel.type(result).axes), set->axes)) continue;
+      if (!contains_all(real_axes(kernel, kernel.type(result).axes), set->axes)) continue;
       set->widest_bytes = std::max(set->widest_bytes, static_cast<uint32_t>(dtype_bytes(kernel.type(result).dtype)));
     }
     if (op.kind != OpKind::kLoad && op.kind != OpKind::kStore) return;
-    if (contiguous_axis(op) != set->inner || !contains_all(set->axes, access_axes(kernel, op))) return;
+    if (contiguous_axis(kernel, op) != set->inner || !contains_all(set->axes, access_axes(kernel, op))) return;
     const auto& tensor = kernel.signature.tensors[static_cast<size_t>(op.int_attr("tensor"))];
     const auto bytes = static_cast<uint32_t>(dtype_bytes(tensor.dtype));
     set->narrowest_bytes = set->narrowest_bytes == 0 ? bytes : std::min(set->narrowest_bytes, bytes);
@@ -74,9 +76,9 @@ void measure_elements(const Kernel& kernel, AxisSet* set) {
 /// Lengths lie in one way, so all values along a jagged axis and its parents do: the sets that have them become one.
 void merge_jagged(const Kernel& kernel, std::vector<std::vector<AxisId>>* sets) {
   for (AxisId axis = 0; axis < static_cast<AxisId>(kernel.axes.size()); ++axis) {
-    std::vector<AxisId> wanted = parents_of(kernel, axis);
+    std::vector<AxisId> wanted = real_axes(kernel, parents_of(kernel, axis));
     if (wanted.empty()) continue;
-    wanted.push_back(axis);
+    wanted.push_back(block_of(kernel, axis));
     std::vector<AxisId>* first = nullptr;
     for (auto set = sets->begin(); set != sets->end();) {
       if (!contains_all(*set, wanted) || first == nullptr) {
@@ -97,7 +99,7 @@ void merge_jagged(const Kernel& kernel, std::vector<std::vector<AxisId>>* sets) 
 std::vector<AxisSet> find_axis_sets(const Kernel& kernel) {
   std::vector<std::vector<AxisId>> found;
   auto add = [&](ValueId value) {
-    std::vector<AxisId> axes = real_axes(kernel.type(value).axes);
+    std::vector<AxisId> axes = real_axes(kernel, kernel.type(value).axes);
     if (axes.empty()) return;
     for (const auto& other : found) {
       if (contains_all(other, axes)) return;
@@ -124,8 +126,8 @@ std::vector<AxisSet> find_axis_sets(const Kernel& kernel) {
   return sets;
 }
 
-int home_set(const std::vector<AxisSet>& sets, const std::vector<AxisId>& axes) {
-  const std::vector<AxisId> real = real_axes(axes);
+int home_set(const Kernel& kernel, const std::vector<AxisSet>& sets, const std::vector<AxisId>& axes) {
+  const std::vector<AxisId> real = real_axes(kernel, axes);
   if (real.empty()) return -1;
   for (size_t i = 0; i < sets.size(); ++i) {
     if (contains_all(sets[i].axes, real)) return static_cast<int>(i);
@@ -186,11 +188,13 @@ std::optional<LinearExpr> linear_form(const Expr& expr) {
 
 int64_t static_extent(const Axis& axis) {
   int64_t extent = 0;
-  if (axis.kind == AxisKind::kTile || axis.extent_value != kNoValue) return 0;
+  if (axis.kind == AxisKind::kTile || is_block(axis) || axis.extent_value != kNoValue) return 0;
   if (!axis.extent.is_constant(&extent) || extent < 1 || extent > kMaxStaticExtent) return 0;
   return extent;
 }
 
-bool is_row_axis(const Axis& axis) { return axis.kind != AxisKind::kTile && static_extent(axis) == 0; }
+bool is_row_axis(const Axis& axis) {
+  return axis.kind != AxisKind::kTile && !is_block(axis) && static_extent(axis) == 0;
+}
 
 }  // namespace kaon::compiler

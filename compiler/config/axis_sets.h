@@ -11,7 +11,7 @@
 namespace kaon::compiler {
 
 /// A maximal set of axes that occur together in some value: its threads are dealt out to these axes. The axes of
-/// every value lie in at least one set.
+/// every value lie in at least one set; a registered block stands for the tile axes that run by it.
 struct AxisSet {
   std::vector<AxisId> axes;      // outermost first, as in the value that the set was found in
   AxisId inner = kUnitAxis;      // along which most accesses are contiguous; one of axes
@@ -23,7 +23,7 @@ struct AxisSet {
 std::vector<AxisSet> find_axis_sets(const Kernel& kernel);
 
 /// The sets' member that a value with these axes belongs to: the first that has them all. -1 for a scalar.
-int home_set(const std::vector<AxisSet>& sets, const std::vector<AxisId>& axes);
+int home_set(const Kernel& kernel, const std::vector<AxisSet>& sets, const std::vector<AxisId>& axes);
 
 /// `scale * slot + offset` with scale > 0: what a guard can bound or divide. A constant has slot -1 and scale 0.
 struct LinearExpr {

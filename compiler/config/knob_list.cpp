@@ -6,6 +6,7 @@
 #include <set>
 
 #include "compiler/config/grid_nest.h"
+#include "compiler/ir/block_axis.h"
 #include "compiler/ir/walk.h"
 
 namespace kaon::compiler {
@@ -122,7 +123,8 @@ void add_shape_knobs(const Kernel& kernel, const std::vector<AxisSet>& sets, std
   std::set<AxisId> used;
   for (const AxisSet& set : sets) used.insert(set.axes.begin(), set.axes.end());
   const auto has_block = [&](AxisId id) {
-    return kernel.axis(id).kind == AxisKind::kTile && kernel.axis(id).fixed_block == 0;
+    const Axis& axis = kernel.axis(id);
+    return (axis.kind == AxisKind::kTile && axis.fixed_block == 0) || is_block(axis);
   };
   const auto num_outer =
       std::count_if(used.begin(), used.end(), [&](AxisId id) { return has_block(id) && !is_inner(sets, id); });

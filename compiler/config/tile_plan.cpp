@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "compiler/ir/block_axis.h"
+
 namespace kaon::compiler {
 
 namespace {
@@ -59,7 +61,7 @@ class SetPlanner {
     const auto known = blocks_.find(id);
     if (known != blocks_.end()) return known->second;
     const Axis& a = axis(id);
-    if (a.kind == AxisKind::kTile) {
+    if (a.kind == AxisKind::kTile || is_block(a)) {
       if (a.fixed_block > 0) return a.fixed_block;
       KAON_ASSIGN_OR_RETURN(const int64_t block, int_knob(config_, "block." + a.name, 1, kMaxChunk));
       if (!is_power_of_two(block)) {
@@ -207,7 +209,11 @@ class SetPlanner {
 
 }  // namespace
 
-Layout TilePlan::layout(size_t set, const std::vector<AxisId>& axes) const {
+Layout TilePlan::layout(size_t set, const std::vector<AxisId>& value_axes) const {
+  std::vector<AxisId> axes = value_axes;
+  for (AxisId& axis : axes) {
+    if (const auto block = block_axes.find(axis); block != block_axes.end()) axis = block->second;
+  }
   std::vector<std::vector<Digit>> whole;
   std::vector<int64_t> missing;
   const auto& members = shares[set].shares;
@@ -230,6 +236,9 @@ Result<TilePlan> plan_tiles(const Kernel& kernel, const std::vector<AxisSet>& se
   KAON_ASSIGN_OR_RETURN(const int64_t num_warps, int_knob(config, "num_warps", 1, 32));
   plan.num_warps = static_cast<uint32_t>(num_warps);
   plan.sets = sets;
+  for (AxisId axis = 0; axis < static_cast<AxisId>(kernel.axes.size()); ++axis) {
+    if (block_of(kernel, axis) != axis) plan.block_axes[axis] = block_of(kernel, axis);
+  }
   for (const AxisSet& set : sets) {
     KAON_ASSIGN_OR_RETURN(TileShares shares, SetPlanner(kernel, set, config, plan.num_warps, &plan.blocks).plan());
     plan.shares.push_back(std::move(shares));

@@ -123,6 +123,9 @@ Value KernelBuilder::call(const ast::Expression& node) {
   UnaryFn fn;
   if (parse_fn(node.text, &fn) && !is_operator_only(fn)) return unary_function(node, fn);
   if (node.text == "store") return fail(node.focus, "store(...) has no value; it stands as a statement");
+  if (node.text == "block") {
+    return fail(node.focus, "block(...) registers a block size, alone on the right of `let B = block(N);`");
+  }
   if (node.text == "tile") return fail(node.focus, "tile(...) stands only in the head of a loop, `for m in tile(M)`");
   for (const Later& later : kLater) {
     if (node.text == later.name) return fail(node.focus, node.text + "(...) is not supported yet" + later.mend);

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "compiler/frontend/kernel_builder.h"
+#include "compiler/ir/block_axis.h"
 #include "compiler/ir/type_rules.h"
 
 namespace kaon::compiler {
@@ -35,6 +36,9 @@ bool KernelBuilder::require_number(const Operand& operand) {
   } else if (value.kind == Value::Kind::kTileVariable) {
     fail(operand.node->range, "`" + value.name + "` is a tile variable; its coordinates are " + value.name +
                                   ".index, its first one " + value.name + ".begin");
+  } else if (value.kind == Value::Kind::kBlock) {
+    fail(operand.node->range, "`" + value.name + "` is a registered block; it stands in tile(..., block=" + value.name +
+                                  ") and as an axis, as in zeros(f32, " + value.name + ")");
   } else if (value.is_tuple()) {
     fail(operand.node->range, "this is " + describe(value) + " and stands for no single one; take it apart, as in " +
                                   "`let a, b = ...`, or pick one with [0]");
@@ -97,6 +101,7 @@ std::string KernelBuilder::describe(const Value& value) {
     case Value::Kind::kTyped: return type_text(kernel_, type_of(value));
     case Value::Kind::kTensor: return "tensor " + value.name;
     case Value::Kind::kTileVariable: return "tile variable " + value.name;
+    case Value::Kind::kBlock: return "block " + value.name;
     case Value::Kind::kTuple: return "a tuple of " + std::to_string(value.items.size()) + " values";
     case Value::Kind::kFunction: return "function " + value.name;
   }
@@ -108,6 +113,7 @@ std::string KernelBuilder::describe_axis(AxisId axis) {
   const std::optional<HostInt>& end = ranges_[static_cast<size_t>(axis)].end;
   const std::string extent = end ? end->to_string() : "a run-time bound";
   if (info.lengths != kNoValue) return info.name + " (jagged, up to a length for each lane)";
+  if (is_block(info)) return info.name + " (a registered block)";
   if (info.kind == AxisKind::kTile) return info.name + " (tiles up to " + extent + ")";
   return info.name + " (all " + extent + ")";
 }
@@ -185,6 +191,10 @@ bool KernelBuilder::common_axes(const std::string& text, SourceRange range, cons
     for (size_t k = 0; k < other.size(); ++k) {
       AxisId& here = axes[k + shift];
       if (here == other[k] || other[k] == kUnitAxis) continue;
+      if (correspond(kernel_, here, other[k])) {  // the tile: its lanes are some of the block's
+        if (is_block(kernel_.axis(here))) here = other[k];
+        continue;
+      }
       if (here != kUnitAxis) {
         const std::string view = mend_for_axes(before, other);
         const char* which = before.size() < other.size() ? "first" : "second";
@@ -202,10 +212,11 @@ bool KernelBuilder::common_axes(const std::string& text, SourceRange range, cons
     if (other.size() >= before.size()) widest = i;
   }
   for (size_t i = 0; i < axes.size(); ++i) {
-    if (axes[i] == kUnitAxis ||
-        std::find(axes.begin() + static_cast<ptrdiff_t>(i) + 1, axes.end(), axes[i]) == axes.end()) {
-      continue;
-    }
+    const bool is_twice =
+        axes[i] != kUnitAxis && std::any_of(axes.begin() + static_cast<ptrdiff_t>(i) + 1, axes.end(), [&](AxisId axis) {
+          return block_of(kernel_, axis) == block_of(kernel_, axes[i]);
+        });
+    if (!is_twice) continue;
     fail(range, "the result of `" + text + "` would have axis " + kernel_.axis(axes[i]).name + " twice, " +
                     axes_text(kernel_, axes) + "; a value has an axis once");
     return false;
@@ -213,10 +224,35 @@ bool KernelBuilder::common_axes(const std::string& text, SourceRange range, cons
   const int errors = diagnostics_.num_errors();
   for (size_t i = 0; i < values->size(); ++i) {
     ValueId& value = (*values)[i];
-    value = value == kNoValue ? literal_as(operands[i].value, dtype, operands[i].node->range, axes)
-                              : builder_.broadcast_to(value, axes);
+    value =
+        value == kNoValue ? literal_as(operands[i].value, dtype, operands[i].node->range, axes) : spread(value, axes);
   }
   return diagnostics_.num_errors() == errors;
+}
+
+/// `value` broadcast to `axes`; along a registered block it becomes one along the tile that stands there.
+ValueId KernelBuilder::spread(ValueId value, const std::vector<AxisId>& axes) {
+  const std::vector<AxisId> own = kernel_.type(value).axes;
+  for (size_t i = 0; i < own.size(); ++i) {
+    const AxisId wanted = axes[axes.size() - own.size() + i];
+    if (own[i] == wanted || own[i] == kUnitAxis || !is_block(kernel_.axis(own[i]))) continue;
+    Op& op = builder_.insert(OpKind::kRetile, {value});
+    op.set_attr("dim", static_cast<int64_t>(i));
+    Type type = kernel_.type(value);
+    type.axes[i] = wanted;
+    value = builder_.add_result(op, type);
+  }
+  return builder_.broadcast_to(value, axes);
+}
+
+/// Whether a value with axes `from` broadcasts to `to`, of which blocks may stand for tiles that run by them, or the
+/// other way round.
+bool KernelBuilder::spreads_to(const std::vector<AxisId>& from, const std::vector<AxisId>& to) const {
+  if (from.size() > to.size()) return false;
+  for (size_t i = 0; i < from.size(); ++i) {
+    if (from[i] != kUnitAxis && !correspond(kernel_, from[i], to[to.size() - from.size() + i])) return false;
+  }
+  return true;
 }
 
 bool KernelBuilder::unify(const std::string& text, SourceRange range, const std::vector<Operand>& operands,

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "compiler/frontend/builtins.h"
+#include "compiler/ir/block_axis.h"
 #include "compiler/ir/type_rules.h"
 
 namespace kaon::compiler {
@@ -23,7 +24,7 @@ std::optional<std::vector<AxisId>> KernelBuilder::shape(const ast::Expression& n
     const Value value = expression(item);
     if (value.is_error()) return std::nullopt;
     AxisId axis = value.axis;
-    if (value.kind != Value::Kind::kTileVariable) {
+    if (value.kind != Value::Kind::kTileVariable && value.kind != Value::Kind::kBlock) {
       const std::optional<HostInt> extent =
           value.kind == Value::Kind::kIntLiteral ? std::optional<HostInt>(value.int_value) : value.host;
       if (!extent || !is_natural(*extent)) {
@@ -33,7 +34,10 @@ std::optional<std::vector<AxisId>> KernelBuilder::shape(const ast::Expression& n
       }
       axis = extent->constant() == 1 ? kUnitAxis : whole_axis(*extent, 0, AxisKind::kStatic);
     }
-    if (axis != kUnitAxis && std::find(axes.begin(), axes.end(), axis) != axes.end()) {
+    const bool is_twice = axis != kUnitAxis && std::any_of(axes.begin(), axes.end(), [&](AxisId other) {
+      return block_of(kernel_, other) == block_of(kernel_, axis);
+    });
+    if (is_twice) {
       fail(item.range, "axis " + describe_axis(axis) + " is listed twice; a value has an axis once");
       return std::nullopt;
     }

@@ -27,8 +27,8 @@ bool KernelBuilder::jagged_axis(const ast::Statement& statement, std::vector<Axi
                          ".index where they are read");
     return false;
   }
-  std::vector<int64_t> blocks;
-  if (!only_named(call, {"block"}) || !tile_blocks(call, 1, &blocks)) return false;
+  std::vector<TileSize> sizes;
+  if (!only_named(call, {"block"}) || !tile_blocks(call, 1, &sizes)) return false;
   const std::optional<ValueId> lengths = jagged_lengths(*call.children[0]);
   if (!lengths) return false;
   builder_.set_range(call.range);
@@ -37,7 +37,8 @@ bool KernelBuilder::jagged_axis(const ast::Statement& statement, std::vector<Axi
   const ValueId longest = builder_.reduce(ReduceFn::kMax, *lengths, dims, /*keepdim=*/false);
   Axis axis;
   axis.kind = AxisKind::kTile;
-  axis.fixed_block = blocks[0];
+  axis.fixed_block = sizes[0].fixed;
+  axis.block_axis = sizes[0].block;
   axis.lengths = *lengths;
   axis.extent_value = builder_.binary(BinaryFn::kMax, longest, builder_.int_const(DType::kI64, 0));
   axis.name = unique_axis_name(statement.names[0].text);

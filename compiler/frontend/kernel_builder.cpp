@@ -104,6 +104,13 @@ bool KernelBuilder::declare(const ast::Name& name, Value value, bool is_var) {
 
 void KernelBuilder::pop_scope() {
   for (const auto& [name, binding] : scopes_.back()) {
+    if (binding.value.kind == Value::Kind::kBlock && !diagnostics_.has_errors()) {
+      const bool runs = std::any_of(kernel_.axes.begin(), kernel_.axes.end(), [&, &block = binding.value](const Axis& a) {
+        return a.kind == AxisKind::kTile && a.block_axis == block.axis;
+      });
+      if (!runs)
+        fail(binding.range, "block " + name + " runs no loop; write tile(..., block=" + name + "), or delete it");
+    }
     const bool is_local = binding.value.is_number() && binding.range.is_known();
     if (is_local && !binding.used && calls_.empty() && warns_unused_ && name[0] != '_' && !diagnostics_.has_errors()) {
       diagnostics_.warning(binding.range, "`" + name + "` is never used; delete it, or begin its name with _");

@@ -49,6 +49,11 @@ class KernelBuilder {
     const ast::Function* function;
     SourceRange range;
   };
+  /// How large tiles are: a number of the source, a registered block, or neither.
+  struct TileSize {
+    int64_t fixed = 0;
+    AxisId block = kUnitAxis;
+  };
   struct Builtin;
   /// Where a load, store or atomic reaches, and the axes of what is there as its author sees them (unit axes included).
   struct Place {
@@ -76,11 +81,13 @@ class KernelBuilder {
   void assign_variable(const ast::Statement& statement);
   void store(const ast::Statement& statement);
   void for_statement(const ast::Statement& statement);
+  void register_block(const ast::Statement& statement);
+  bool use_block(const ast::Expression& node, const Value& block);
   void unrolled_loop(const ast::Statement& statement);
   bool tile_axes(const ast::Statement& statement, std::vector<AxisId>* axes);
-  AxisId tile_axis(const ast::Name& variable, const ast::Expression* begin, const ast::Expression* end, int64_t block);
+  AxisId tile_axis(const ast::Name& variable, const ast::Expression* begin, const ast::Expression* end, TileSize size);
   bool tile_bound(const ast::Expression& node, std::optional<HostInt>* host, ValueId* value);
-  bool tile_blocks(const ast::Expression& call, size_t count, std::vector<int64_t>* blocks);
+  bool tile_blocks(const ast::Expression& call, size_t count, std::vector<TileSize>* sizes);
   // jagged.cpp: loops over rows of different lengths. The last two report, where a value along a jagged axis lacks one of
   // the axes that its lengths run over, or would after folding `dims`.
   bool jagged_axis(const ast::Statement& statement, std::vector<AxisId>* axes);
@@ -134,6 +141,8 @@ class KernelBuilder {
   /// Broadcasts `values` to common axes. kNoValue stands for a literal, which becomes a splat of `dtype`.
   bool common_axes(const std::string& text, SourceRange range, const std::vector<Operand>& operands, DType dtype,
                    std::vector<ValueId>* values);
+  ValueId spread(ValueId value, const std::vector<AxisId>& axes);
+  bool spreads_to(const std::vector<AxisId>& from, const std::vector<AxisId>& to) const;
   std::string describe(const Value& value);
   std::string describe_axis(AxisId axis);
   std::string mend_for_axes(const std::vector<AxisId>& a, const std::vector<AxisId>& b);

@@ -110,7 +110,7 @@ std::vector<AxisId> KernelBuilder::op_axes(const Place& place) {
 
 // `value`, which has the place's axes or fewer, with those of the op.
 ValueId KernelBuilder::to_place(ValueId value, const Place& place) {
-  value = builder_.broadcast_to(value, place.axes);
+  value = spread(value, place.axes);
   for (size_t i = place.axes.size(); i-- > 0;) {
     if (place.axes[i] == kUnitAxis) value = builder_.squeeze(value, static_cast<int>(i));
   }
@@ -160,12 +160,7 @@ std::optional<ValueId> KernelBuilder::value_at(const Operand& operand, const Val
          {{facts_.places[param.name], param.name + " is declared here"}});
     return std::nullopt;
   }
-  bool matches = type.axes.size() <= place.axes.size();
-  for (size_t i = 0; matches && i < type.axes.size(); ++i) {
-    const AxisId axis = type.axes[type.axes.size() - 1 - i];
-    matches = axis == kUnitAxis || axis == place.axes[place.axes.size() - 1 - i];
-  }
-  if (!matches) {
+  if (!spreads_to(type.axes, place.axes)) {
     const std::string view = type.axes.size() < place.axes.size() ? mend_for_axes(type.axes, place.axes) : "";
     fail(operand.node->range,
          "the value has shape " + axes_text(kernel_, type.axes) + ", the place that it is stored to has " +

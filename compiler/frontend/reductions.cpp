@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "compiler/frontend/builtins.h"
+#include "compiler/ir/block_axis.h"
 
 namespace kaon::compiler {
 namespace {
@@ -108,6 +109,10 @@ Value KernelBuilder::reduction(const ast::Expression& node) {
       return fail(node.range,
                   "mean over axis " + describe_axis(axis) +
                       " would be the mean of one tile; sum over the loop and divide by the extent after it");
+    }
+    if (is_mean && is_block(kernel_.axis(axis))) {
+      return fail(node.range, "mean over block " + kernel_.axis(axis).name +
+                                  " would divide by the tile size; sum over it and divide by what was added up");
     }
     folded.push_back(axis);
   }

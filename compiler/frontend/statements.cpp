@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "compiler/frontend/kernel_builder.h"
+#include "compiler/ir/block_axis.h"
 #include "compiler/ir/type_rules.h"
 #include "compiler/support/near_miss.h"
 
@@ -62,6 +63,8 @@ void KernelBuilder::one_statement(const ast::Statement& statement) {
 
 void KernelBuilder::let_statement(const ast::Statement& statement) {
   const size_t count = statement.names.size();
+  const ast::Expression& source = *statement.value;
+  if (source.kind == ast::ExpressionKind::kCall && source.text == "block") return register_block(statement);
   Value value = expression(*statement.value);
   const bool keeps_tuple = value.is_tuple() && count == 1 && statement.kind == StatementKind::kLet;
   std::vector<Value> values(count, Value::error());
@@ -147,19 +150,23 @@ std::optional<ValueId> KernelBuilder::to_variable_type(const Binding& variable, 
          notes);
     return std::nullopt;
   }
-  bool matches = got.axes.size() <= type.axes.size();
-  for (size_t i = 0; matches && i < got.axes.size(); ++i) {
-    const AxisId axis = got.axes[got.axes.size() - 1 - i];
-    matches = axis == kUnitAxis || axis == type.axes[type.axes.size() - 1 - i];
-  }
-  if (!matches) {
+  if (!spreads_to(got.axes, type.axes)) {
     fail(node.range,
          "`" + name + "` is " + type_text(kernel_, type) + " and cannot become " + type_text(kernel_, got) +
              "; declare it with that shape, or reduce the value",
          notes);
     return std::nullopt;
   }
-  return builder_.broadcast_to(materialise(value), type.axes);
+  // Along a tile of the variable's block, only the lanes that the tile has change.
+  std::vector<AxisId> axes = type.axes;
+  for (size_t i = 0; i < got.axes.size(); ++i) {
+    AxisId& axis = axes[axes.size() - got.axes.size() + i];
+    if (axis != got.axes[i] && axis != kUnitAxis && got.axes[i] != kUnitAxis && is_block(kernel_.axis(axis)))
+      axis = got.axes[i];
+  }
+  const ValueId changed = spread(materialise(value), axes);
+  if (axes == type.axes) return changed;
+  return builder_.add_result(builder_.insert(OpKind::kMerge, {variable.value.id, changed}), type);
 }
 
 void KernelBuilder::store(const ast::Statement& statement) {

@@ -27,9 +27,9 @@ bool KernelBuilder::tile_axes(const ast::Statement& statement, std::vector<AxisI
     fail(call.focus, why_no_loop(call.text));
     return false;
   }
-  std::vector<int64_t> blocks(count, 1);
+  std::vector<TileSize> sizes(count, TileSize{1});
   if (!only_named(call, is_tile ? std::vector<std::string>{"block"} : std::vector<std::string>())) return false;
-  if (is_tile && !tile_blocks(call, count, &blocks)) return false;
+  if (is_tile && !tile_blocks(call, count, &sizes)) return false;
   const bool begin_and_end = count == 1 && call.children.size() == 2;
   if (!begin_and_end && call.children.size() != count) {
     fail(call.range, std::to_string(count) + (count == 1 ? " loop variable" : " loop variables") + " and " +
@@ -49,7 +49,7 @@ bool KernelBuilder::tile_axes(const ast::Statement& statement, std::vector<AxisI
       fail(call.range, "a range of " + call.text + "(...) needs an end; write an extent or begin:end");
       return false;
     }
-    const AxisId axis = tile_axis(statement.names[i], begin, end, blocks[i]);
+    const AxisId axis = tile_axis(statement.names[i], begin, end, sizes[i]);
     if (axis == kUnitAxis) return false;
     axes->push_back(axis);
   }
@@ -57,11 +57,12 @@ bool KernelBuilder::tile_axes(const ast::Statement& statement, std::vector<AxisI
 }
 
 AxisId KernelBuilder::tile_axis(const ast::Name& variable, const ast::Expression* begin, const ast::Expression* end,
-                                int64_t block) {
+                                TileSize size) {
   AxisRange range{HostInt(0), std::nullopt};
   Axis axis;
   axis.kind = AxisKind::kTile;
-  axis.fixed_block = block;
+  axis.fixed_block = size.fixed;
+  axis.block_axis = size.block;
   if (begin != nullptr && !tile_bound(*begin, &range.begin, &axis.begin_value)) return kUnitAxis;
   if (!tile_bound(*end, &range.end, &axis.extent_value)) return kUnitAxis;
   if (range.begin) axis.begin = range.begin->to_expr();
@@ -97,8 +98,8 @@ bool KernelBuilder::tile_bound(const ast::Expression& node, std::optional<HostIn
   return index.has_value();
 }
 
-bool KernelBuilder::tile_blocks(const ast::Expression& call, size_t count, std::vector<int64_t>* blocks) {
-  blocks->assign(count, 0);
+bool KernelBuilder::tile_blocks(const ast::Expression& call, size_t count, std::vector<TileSize>* sizes) {
+  sizes->assign(count, TileSize());
   if (call.named.empty()) return true;
   const ast::Expression& node = *call.named[0].value;
   std::vector<const ast::Expression*> items;
@@ -114,15 +115,66 @@ bool KernelBuilder::tile_blocks(const ast::Expression& call, size_t count, std::
     return false;
   }
   for (size_t i = 0; i < count; ++i) {
+    if (items[i]->kind == ExpressionKind::kName) {
+      const Binding* binding = find(items[i]->text);
+      if (binding != nullptr && binding->value.kind == Value::Kind::kBlock) {
+        const Value block = name(*items[i]);
+        (*sizes)[i].block = block.axis;
+        if (!use_block(*items[i], block)) return false;
+        continue;
+      }
+    }
     const std::optional<int64_t> size = constant(*items[i], "a block size");
     if (!size) return false;
     if (*size < 1) {
       fail(items[i]->range, "a block size is at least 1, got " + std::to_string(*size));
       return false;
     }
-    (*blocks)[i] = *size;
+    (*sizes)[i].fixed = *size;
   }
   return true;
+}
+
+/// A value has an axis once, so one block cannot run two loops of which one is in the other.
+bool KernelBuilder::use_block(const ast::Expression& node, const Value& block) {
+  for (const Scope& scope : scopes_) {
+    for (const auto& [name, binding] : scope) {
+      if (binding.value.kind != Value::Kind::kTileVariable) continue;
+      if (kernel_.axis(binding.value.axis).block_axis != block.axis) continue;
+      fail(node.range, "block " + block.name + " runs the loop over " + name + " around this one; register another",
+           {{binding.range, name + " is declared here"}});
+      return false;
+    }
+  }
+  return true;
+}
+
+/// `let B = block(N);`: a tile size by name, for loops and for values that outlive them.
+void KernelBuilder::register_block(const ast::Statement& statement) {
+  const ast::Expression& call = *statement.value;
+  Value block = Value::error();
+  std::vector<Operand> a;
+  if (statement.kind != ast::StatementKind::kLet || statement.names.size() != 1) {
+    fail(statement.range, "a block is registered by one name, as in `let B = block(N);`");
+  } else if (only_named(call, {}) && operands_of(call, 1, 1, "block(N)", &a)) {
+    const Value& value = a[0].value;
+    const std::optional<HostInt> extent =
+        value.kind == Value::Kind::kIntLiteral ? std::optional<HostInt>(value.int_value) : value.host;
+    if (!extent || !is_natural(*extent)) {
+      fail(a[0].node->range, "a block is registered for a dimension or a constant, got " + describe(value));
+    } else {
+      Axis axis;
+      axis.kind = AxisKind::kStatic;
+      axis.name = unique_axis_name(statement.names[0].text);
+      axis.extent = extent->to_expr();
+      axis.block_axis = static_cast<AxisId>(kernel_.axes.size());
+      ranges_.push_back({HostInt(0), std::nullopt});
+      block.kind = Value::Kind::kBlock;
+      block.axis = kernel_.new_axis(axis);
+      block.name = statement.names[0].text;
+    }
+  }
+  for (const ast::Name& name : statement.names) declare(name, block, /*is_var=*/false);
 }
 
 /// Builds the body once for each value of the variable, which is a literal in it.

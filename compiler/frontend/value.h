@@ -20,6 +20,7 @@ struct Value {
     kTyped,  // a value of the IR, or an i64 that the host knows and that becomes one when it is needed
     kTensor,
     kTileVariable,
+    kBlock,     // a registered block size; `axis` is its axis
     kTuple,     // several numbers: what a function gives back, or a list in parentheses
     kFunction,  // the name of a function as an argument; `function` is null for one of the language
   };
@@ -31,7 +32,7 @@ struct Value {
   int tensor = 0;
   AxisId axis = kUnitAxis;
   std::optional<bool> truth;  // of a bool that is known while the kernel is built
-  std::string name;                         // tensors, tile variables and functions, for messages
+  std::string name;  // tensors, tile variables, blocks and functions, for messages
   std::vector<Value> items;                 // kTuple: numbers
   const ast::Function* function = nullptr;  // kFunction
 

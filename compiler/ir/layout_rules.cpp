@@ -80,6 +80,8 @@ Status check_op_layouts(const Kernel& kernel, const Op& op) {
     case OpKind::kSelect:
     case OpKind::kCast:
     case OpKind::kReuse:
+    case OpKind::kRetile:
+    case OpKind::kMerge:
       for (ValueId operand : op.operands)
         KAON_RETURN_IF_ERROR(expect_layout(kernel, operand, kernel.layout(op.result())));
       return Status::ok();

@@ -202,14 +202,22 @@ class HeaderParser {
     else if (in_.accept("block"))
       axis->block = in_.expect_integer("a block size");
     else if (in_.accept("block_axis"))
-      axis->block_axis = context_.axis();
+      axis->block_axis = block_axis(*axis);
     else if (in_.accept("lengths"))
       axis->lengths = context_.value();
     else if (in_.accept("origin"))
       axis->origin = context_.value();
     else
       in_.fail(axis->kind == AxisKind::kTile ? "begin, end, fixed_block, block_axis, lengths, block or origin"
-                                             : "begin, extent, block or origin");
+                                             : "begin, extent, block_axis, block or origin");
+  }
+
+  /// A registered block names itself.
+  AxisId block_axis(const Axis& axis) {
+    const bool is_own = in_.peek().text == axis.name && in_.peek().kind != TokenKind::kSymbol;
+    if (!is_own) return context_.axis();
+    in_.take();
+    return static_cast<AxisId>(kernel_.axes.size());
   }
 
   void value_or_expr(ValueId* value, Expr* expr) {

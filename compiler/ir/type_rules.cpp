@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "compiler/ir/atomics.h"
+#include "compiler/ir/block_axis.h"
 #include "compiler/ir/functions.h"
 
 namespace kaon::compiler {
@@ -41,6 +42,8 @@ class Rules {
       case OpKind::kSqueeze: return squeeze();
       case OpKind::kBroadcast: return broadcast();
       case OpKind::kPermute: return permute();
+      case OpKind::kRetile: return retile();
+      case OpKind::kMerge: return merge();
       case OpKind::kLoad: return load();
       case OpKind::kAtomic: return atomic_type(kernel_, op_);
       case OpKind::kReduce:
@@ -203,6 +206,26 @@ class Rules {
     Type result = type(0);
     for (size_t i = 0; i < rank; ++i) result.axes[i] = type(0).axes[static_cast<size_t>((*perm)[i])];
     return result;
+  }
+
+  Result<Type> retile() const {
+    KAON_ASSIGN_OR_RETURN(size_t dim, dim_attr(type(0).axes.size()));
+    Type result = type(0);
+    const AxisId to = dim < declared_.axes.size() ? declared_.axes[dim] : kUnitAxis;
+    if (to == kUnitAxis || !correspond(kernel_, result.axes[dim], to)) {
+      return bug("dim " + std::to_string(dim) + " of " + text(0) + " has another tile size than that of " +
+                 type_text(kernel_, declared_));
+    }
+    result.axes[dim] = to;
+    return result;
+  }
+
+  Result<Type> merge() const {
+    bool fits = type(0).dtype == type(1).dtype && type(0).rank() == type(1).rank();
+    for (size_t i = 0; fits && i < type(0).axes.size(); ++i) {
+      fits = correspond(kernel_, type(0).axes[i], type(1).axes[i]);
+    }
+    return fits ? Result<Type>(type(0)) : bug("old and new value do not correspond, " + text(0) + " and " + text(1));
   }
 
   Result<Type> load() const {

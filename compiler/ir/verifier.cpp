@@ -5,6 +5,7 @@
 #include <set>
 
 #include "compiler/ir/jagged.h"
+#include "compiler/ir/block_axis.h"
 #include "compiler/ir/layout_rules.h"
 #include "compiler/ir/printer.h"
 #include "compiler/ir/type_rules.h"
@@ -93,6 +94,15 @@ class Verifier {
     }
     if (axis.fixed_block != 0 && axis.kind != AxisKind::kTile) {
       return bug("axis " + axis.name + ": only a tile axis has a fixed block, got " + std::to_string(axis.fixed_block));
+    }
+    if (axis.block_axis != kUnitAxis) {
+      const auto id = static_cast<AxisId>(&axis - kernel_.axes.data());
+      const auto count = static_cast<AxisId>(kernel_.axes.size());
+      const bool is_own = axis.block_axis == id && axis.kind == AxisKind::kStatic;
+      const bool runs_by = axis.block_axis >= 0 && axis.block_axis < count && axis.kind == AxisKind::kTile &&
+                           is_block(kernel_.axis(axis.block_axis));
+      if (!is_own && !runs_by) return bug("axis " + axis.name + ": its block_axis is no registered block");
+      if (axis.fixed_block != 0) return bug("axis " + axis.name + ": a registered block and a fixed one");
     }
     if (axis.block < 0 || axis.fixed_block < 0) return bug("axis " + axis.name + ": negative block");
     return Status::ok();

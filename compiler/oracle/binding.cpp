@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "compiler/ir/block_axis.h"
 #include "compiler/ir/walk.h"
 
 namespace kaon::compiler {
@@ -79,7 +80,7 @@ class BlockChooser {
       int64_t range = is_data ? kDataDependentRange : axis.extent.evaluate(slots.data());
       if (!is_data && axis.kind == AxisKind::kTile) range -= axis.begin.evaluate(slots.data());
       ranges_.push_back(std::max<int64_t>(range, 1));
-      if (axis.kind != AxisKind::kTile)
+      if (axis.kind != AxisKind::kTile && !is_block(axis))
         sizes_[i] = ranges_[i];
       else
         sizes_[i] = blocks_[i] = axis.fixed_block > 0 ? axis.fixed_block : std::max<int64_t>(axis.block, 0);
@@ -93,28 +94,43 @@ class BlockChooser {
       std::vector<int64_t> axes = op.ints_attr("axes");
       if (op.kind == OpKind::kLoop) axes = {op.int_attr("axis")};
       for (int64_t axis : axes) {
-        if (blocks_[static_cast<size_t>(axis)] == 0) open.push_back(static_cast<size_t>(axis));
+        const auto block = static_cast<size_t>(block_of(kernel_, static_cast<AxisId>(axis)));
+        const bool is_open = blocks_[block] == 0 && std::find(open.begin(), open.end(), block) == open.end();
+        if (is_open) open.push_back(block);
+        ranges_[block] = std::max(ranges_[block], ranges_[static_cast<size_t>(axis)]);
       }
     });
-    for (size_t axis : open) blocks_[axis] = sizes_[axis] = 1;
+    for (size_t axis : open) resize(axis, 1), blocks_[axis] = 1;
     std::reverse(open.begin(), open.end());
     for (size_t axis : open) grow(axis);
+    for (size_t i = 0; i < blocks_.size(); ++i) {
+      blocks_[i] = blocks_[static_cast<size_t>(block_of(kernel_, static_cast<AxisId>(i)))];
+    }
     return blocks_;
   }
 
  private:
+  /// Of a registered block, with the tile axes that run by it.
+  void resize(size_t block, int64_t size) {
+    for (size_t i = 0; i < sizes_.size(); ++i) {
+      if (block_of(kernel_, static_cast<AxisId>(i)) == static_cast<AxisId>(block)) sizes_[i] = size;
+    }
+  }
+
   void grow(size_t axis) {
     while (blocks_[axis] < ranges_[axis]) {
-      sizes_[axis] = 2 * blocks_[axis];
+      resize(axis, 2 * blocks_[axis]);
       if (!fits(static_cast<AxisId>(axis))) break;
-      blocks_[axis] = sizes_[axis];
+      blocks_[axis] *= 2;
     }
-    sizes_[axis] = blocks_[axis];
+    resize(axis, blocks_[axis]);
   }
 
   bool fits(AxisId changed) const {
     for (const Type* type : types_) {
-      if (std::find(type->axes.begin(), type->axes.end(), changed) == type->axes.end()) continue;
+      const bool has_it = std::any_of(type->axes.begin(), type->axes.end(),
+                                      [&](AxisId axis) { return block_of(kernel_, axis) == changed; });
+      if (!has_it) continue;
       double elements = 1;
       for (AxisId axis : type->axes)
         elements *= axis == kUnitAxis ? 1.0 : static_cast<double>(sizes_[static_cast<size_t>(axis)]);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "compiler/ir/block_axis.h"
 #include "compiler/ir/type_rules.h"
 #include "compiler/ir/walk.h"
 #include "compiler/oracle/element_ops.h"
@@ -111,7 +112,9 @@ Status Machine::sizes_of(const std::vector<AxisId>& axes, std::vector<int64_t>* 
   sizes->clear();
   for (AxisId id : axes) {
     int64_t size = 1;
-    if (id != kUnitAxis && kernel_.axis(id).kind == AxisKind::kTile) {
+    if (id != kUnitAxis && is_block(kernel_.axis(id))) {
+      size = blocks_[static_cast<size_t>(id)];
+    } else if (id != kUnitAxis && kernel_.axis(id).kind == AxisKind::kTile) {
       size = std::min(blocks_[static_cast<size_t>(id)], state(id).end - state(id).begin);
     } else if (id != kUnitAxis) {
       KAON_RETURN_IF_ERROR(bound_of(kernel_.axis(id).extent_value, kernel_.axis(id).extent, &size));

@@ -79,6 +79,28 @@ void copy_broadcast(const Tile& a, const std::vector<int64_t>& sizes, Tile* resu
   copy_strided(a, sizes, strides, result);
 }
 
+void copy_merged(const Tile& before, const Tile& after, Tile* result) {
+  copy_reshaped(before, before.sizes, result);
+  if (after.count == 0) return;
+  if (!after.exact && result->exact) {
+    result->exact = false;
+    result->need_bounds();
+    std::fill(result->bounds.begin(), result->bounds.begin() + static_cast<ptrdiff_t>(result->count), 0.0);
+  }
+  const std::vector<int64_t> strides = row_major_strides(result->sizes);
+  std::vector<int64_t> position(after.sizes.size(), 0);
+  for (size_t i = 0; i < after.count; ++i) {
+    size_t to = 0;
+    for (size_t dim = 0; dim < position.size(); ++dim) to += static_cast<size_t>(position[dim] * strides[dim]);
+    if (result->is_float())
+      result->floats[to] = after.floats[i];
+    else
+      result->ints[to] = after.ints[i];
+    if (!result->exact) result->bounds[to] = after.bound(i);
+    for (size_t dim = position.size(); dim-- > 0 && ++position[dim] == after.sizes[dim];) position[dim] = 0;
+  }
+}
+
 void copy_permuted(const Tile& a, const std::vector<int64_t>& perm, Tile* result) {
   const std::vector<int64_t> own = row_major_strides(a.sizes);
   std::vector<int64_t> sizes, strides;

@@ -55,6 +55,8 @@ class Converter {
       case OpKind::kBinary:
       case OpKind::kCompare:
       case OpKind::kSelect:
+      case OpKind::kRetile:
+      case OpKind::kMerge:
       case OpKind::kCast: return kernel_.layout(op.result());
       case OpKind::kExpandDims: return kernel_.layout(op.result()).squeeze(static_cast<int>(op.int_attr("dim")));
       case OpKind::kSqueeze: return kernel_.layout(op.result()).expand_dims(static_cast<int>(op.int_attr("dim")));

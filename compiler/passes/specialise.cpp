@@ -1,9 +1,11 @@
 // Turning knobs into sizes.
 #include "compiler/passes/specialise.h"
 
+#include <algorithm>
 #include <string>
 
 #include "compiler/config/tile_plan.h"
+#include "compiler/ir/block_axis.h"
 #include "compiler/ir/walk.h"
 #include "compiler/passes/guards.h"
 
@@ -44,11 +46,15 @@ Status specialise(Kernel& kernel, const Target&) {
   kernel.num_warps = static_cast<int>(plan.num_warps);
   for (size_t i = 0; i < kernel.axes.size(); ++i) {
     Axis& axis = kernel.axes[i];
-    const auto block = plan.blocks.find(static_cast<AxisId>(i));
+    const auto block = plan.blocks.find(block_of(kernel, static_cast<AxisId>(i)));
     if (block != plan.blocks.end()) {
       axis.block = block->second;
     } else if (axis.kind == AxisKind::kTile) {
       axis.block = axis.fixed_block > 0 ? axis.fixed_block : 1;  // only its begin is read
+    }
+    if (is_block(axis)) {
+      axis.block = std::max<int64_t>(axis.block, 1);
+      axis.extent = Expr(axis.block);
     }
     if (block == plan.blocks.end() || !is_row_axis(axis)) continue;
     KAON_ASSIGN_OR_RETURN(const RowPlan row, row_knob(kernel.config, axis));

@@ -60,6 +60,12 @@ TEST(LanguageRun, Convolve) {
   }
 }
 
+TEST(LanguageRun, LongSums) {
+  for (int64_t n : {1, 127, 1000}) {
+    expect_right({example("long_sums"), DType::kF16, "vec=1 block.B=256", {{"M", 3}, {"N", n}}});
+  }
+}
+
 TEST(LanguageRun, Rope) { expect_right({kRope, DType::kBF16, "", {{"B", 2}, {"S", 7}, {"H", 16}}}); }
 
 TEST(LanguageRun, ColumnSumWithCounts) { expect_right({kColumnSum, DType::kF32, "", {{"M", 45}, {"N", 64}}, {37}}); }

@@ -1,4 +1,4 @@
-// A recursive-descent parser for derived features.
+// A recursive-descent parser.
 #include "heuristics/expr_text.h"
 
 #include <cctype>
@@ -11,20 +11,20 @@ constexpr int kMaxNesting = 12;  // below kMaxExprDepth, so that what parses als
 
 class Parser {
  public:
-  Parser(std::string_view text, const Signature& signature) : text_(text), signature_(signature) {}
+  Parser(std::string_view text, const NameResolver& resolve) : text_(text), resolve_(resolve) {}
 
-  Result<Expr> parse() {
+  Result<Expr> parse(int num_slots) {
     KAON_ASSIGN_OR_RETURN(Expr value, sum());
     skip_space();
-    if (at_ != text_.size()) return fail("expected an operator or the end");
-    KAON_RETURN_IF_ERROR(validate(value.view(), signature_.num_slots()));
+    if (at_ != text_.size()) return fail(std::string("expected an operator or the end, got ") + text_[at_]);
+    KAON_RETURN_IF_ERROR(validate(value.view(), num_slots));
     return value;
   }
 
  private:
   Status fail(const std::string& what) const {
     return {Code::kInvalidArgument,
-            "feature \"" + std::string(text_) + "\", column " + std::to_string(at_ + 1) + ": " + what};
+            "expression \"" + std::string(text_) + "\", column " + std::to_string(at_ + 1) + ": " + what};
   }
 
   void skip_space() {
@@ -60,7 +60,7 @@ class Parser {
       ExprOp op;
       if (accept("*")) {
         op = ExprOp::kMul;
-      } else if (accept("//")) {
+      } else if (accept("//") || accept("/")) {
         op = ExprOp::kFloorDiv;
       } else if (accept("%")) {
         op = ExprOp::kMod;
@@ -103,22 +103,21 @@ class Parser {
     size_t begin = at_;
     while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_')) ++at_;
     std::string word(text_.substr(begin, at_ - begin));
-    if (word == "min") return call(ExprOp::kMin);
-    if (word == "max") return call(ExprOp::kMax);
-    if (word == "ceil_div") return call(ExprOp::kCeilDiv);
-    if (int dim = signature_.find_dim(word); dim >= 0) return Expr::slot(signature_.dim_slot(dim));
-    if (int scalar = signature_.find_scalar(word); scalar >= 0) {
-      if (dtype_is_int(signature_.scalars[scalar].dtype)) return Expr::slot(signature_.scalar_slot(scalar));
+    if (accept("(")) {
+      if (word == "min") return call(ExprOp::kMin);
+      if (word == "max") return call(ExprOp::kMax);
+      if (word == "ceil_div") return call(ExprOp::kCeilDiv);
+      if (word == "floor_div") return call(ExprOp::kFloorDiv);
       at_ = begin;
-      return fail(word + " is a " + dtype_name(signature_.scalars[scalar].dtype) + ", expected an integer");
+      return fail("unknown function '" + word + "', known are min, max, ceil_div, floor_div");
     }
-    at_ = begin;
-    return fail(word + " is no dim, integer scalar or function (min, max, ceil_div)");
+    Result<Expr> value = resolve_(word);
+    at_ = value.is_ok() ? at_ : begin;
+    return value.is_ok() ? value : fail(value.status().message());
   }
 
   Result<Expr> call(ExprOp op) {
     KAON_RETURN_IF_ERROR(enter());
-    if (!accept("(")) return fail("expected (");
     KAON_ASSIGN_OR_RETURN(Expr a, sum());
     if (!accept(",")) return fail("expected a comma and a second argument");
     KAON_ASSIGN_OR_RETURN(Expr b, sum());
@@ -133,13 +132,27 @@ class Parser {
   }
 
   std::string_view text_;
-  const Signature& signature_;
+  const NameResolver& resolve_;
   size_t at_ = 0;
   int nesting_ = 0;
 };
 
 }  // namespace
 
-Result<Expr> parse_expr(std::string_view text, const Signature& signature) { return Parser(text, signature).parse(); }
+Result<Expr> parse_expr(std::string_view text, const NameResolver& resolve, int num_slots) {
+  return Parser(text, resolve).parse(num_slots);
+}
+
+Result<Expr> parse_expr(std::string_view text, const Signature& signature) {
+  const auto resolve = [&](const std::string& name) -> Result<Expr> {
+    if (const int dim = signature.find_dim(name); dim >= 0) return Expr::slot(signature.dim_slot(dim));
+    const int scalar = signature.find_scalar(name);
+    if (scalar < 0) return Status(Code::kInvalidArgument, name + " is no dim, integer scalar or function");
+    const DType dtype = signature.scalars[static_cast<size_t>(scalar)].dtype;
+    if (dtype_is_int(dtype)) return Expr::slot(signature.scalar_slot(scalar));
+    return Status(Code::kInvalidArgument, name + " is a " + dtype_name(dtype) + ", expected an integer");
+  };
+  return parse_expr(text, resolve, signature.num_slots());
+}
 
 }  // namespace kaon::heuristics

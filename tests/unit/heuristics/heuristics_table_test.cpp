@@ -189,7 +189,7 @@ TEST(DerivedFeatures, ParseAsArithmetic) {
   EXPECT_EQ(value("M*N"), 700);
   EXPECT_EQ(value("M + N * 2 - 1"), 206);
   EXPECT_EQ(value("(M + N) * 2"), 214);
-  EXPECT_EQ(value("N // M"), 14);
+  for (const char* text : {"N // M", "N / M", "floor_div(N, M)"}) EXPECT_EQ(value(text), 14) << text;
   EXPECT_EQ(value("N % 8"), 4);
   EXPECT_EQ(value("ceil_div(N, 64)"), 2);
   EXPECT_EQ(value("min(M, max(3, N))"), 7);
@@ -197,6 +197,7 @@ TEST(DerivedFeatures, ParseAsArithmetic) {
   EXPECT_THAT(error("K * 2"), HasSubstr("column 1: K is no dim"));
   EXPECT_THAT(error("M ^ 2"), HasSubstr("column 3: expected an operator or the end"));
   EXPECT_THAT(error("min(M)"), HasSubstr("expected a comma"));
+  EXPECT_THAT(error("log2(M)"), HasSubstr("unknown function 'log2', known are min"));
   EXPECT_THAT(error("(M"), HasSubstr("expected )"));
   EXPECT_THAT(error("99999999999999999999"), HasSubstr("does not fit"));
   EXPECT_THAT(error(std::string(40, '(').c_str()), HasSubstr("deep"));

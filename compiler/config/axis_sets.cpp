@@ -5,6 +5,7 @@
 #include <map>
 
 #include "compiler/ir/block_axis.h"
+#include "compiler/ir/index_walk.h"
 #include "compiler/ir/jagged.h"
 #include "compiler/ir/walk.h"
 
@@ -33,6 +34,14 @@ AxisId contiguous_axis(const Kernel& kernel, const Op& op) {
   return block_of(kernel, index.back().axis);
 }
 
+/// The axis whose neighbours read or write neighbours in memory, also through a tile of indices.
+AxisId neighbour_axis(const Kernel& kernel, const std::vector<const Op*>& definitions, const Op& op) {
+  const auto& index = op.index_attr("index");
+  if (index.empty() || index.back().kind != Indexer::Kind::kTile) return contiguous_axis(kernel, op);
+  const AxisId axis = unit_step_axis(kernel, definitions, op.operands[static_cast<size_t>(index.back().operand)]);
+  return axis == kUnitAxis ? axis : block_of(kernel, axis);
+}
+
 std::vector<AxisId> access_axes(const Kernel& kernel, const Op& op) {
   const ValueId tile = op.kind == OpKind::kLoad ? op.result() : op.operands[0];
   return real_axes(kernel, kernel.type(tile).axes);
@@ -41,10 +50,11 @@ std::vector<AxisId> access_axes(const Kernel& kernel, const Op& op) {
 /// Chooses the inner axis by vote: accesses of whole tiles of the set first, then any.
 void choose_inner(const Kernel& kernel, AxisSet* set) {
   std::map<AxisId, int64_t> votes;
+  const std::vector<const Op*> definitions = defining_ops(kernel);
   walk(kernel.body, [&](const Op& op, const ConstOpPlace&) {
     if (!is_access(op.kind)) return;
     const std::vector<AxisId> axes = access_axes(kernel, op);
-    const AxisId axis = contiguous_axis(kernel, op);
+    const AxisId axis = neighbour_axis(kernel, definitions, op);
     if (axis == kUnitAxis || !contains_all(set->axes, axes)) return;
     votes[axis] += axes.size() == set->axes.size() ? 1000 : 1;
   });

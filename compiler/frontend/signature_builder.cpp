@@ -200,7 +200,8 @@ class SignatureBuilder {
       if (is_bare) continue;
       fail(facts_.places[dim], "dimension " + dim +
                                    " stands only inside expressions, so a call could not tell its value; "
-                                   "make it the whole extent of some tensor, or an i64 parameter");
+                                   "make it the whole extent of some tensor, or an i64 parameter, "
+                                   "or name the extent and compute from that");
     }
   }
 

@@ -35,7 +35,11 @@ FloatResult sum_row(const Row& row, const Rounding& rounding) {
     for (size_t i = 0; i < row.length; ++i) propagated += row.bounds[i];
   }
   if (propagated == kUnknown) return {sum, kUnknown};
-  if (!std::isfinite(magnitude)) return {sum, 0};  // an infinity or a NaN among them, whatever the order
+  if (!std::isfinite(magnitude)) {  // an infinity or a NaN among them, whatever the order
+    double finite = 0;              // unless the others overflow to the other infinity first
+    for (size_t i = 0; i < row.length; ++i) finite += std::isfinite(row.floats[i]) ? std::fabs(row.floats[i]) : 0;
+    return {sum, std::isinf(sum) && finite > rounding.max_finite() ? kUnknown : 0};
+  }
   if (row.length < 2) return {sum, propagated};
   magnitude += propagated;
   const double steps = static_cast<double>(row.length - 1) * rounding.unit();

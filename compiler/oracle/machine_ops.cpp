@@ -95,7 +95,9 @@ Status Machine::run_pure(const Op& op) {
     case OpKind::kBroadcast: copy_broadcast(operand(0), sizes, &result); break;
     case OpKind::kPermute: copy_permuted(operand(0), op.ints_attr("perm"), &result); break;
     case OpKind::kRetile: copy_strided(operand(0), sizes, row_major_strides(operand(0).sizes), &result); break;
-    case OpKind::kMerge: copy_merged(operand(0), operand(1), &result); break;
+    case OpKind::kMerge:
+      copy_merged(operand(0), operand(1), lanes_of(kernel_.type(op.operands[1]).axes, operand(1).sizes), &result);
+      break;
     case OpKind::kReduce:
       eval_reduce(function_of<ReduceFn>(op), operand(0), op.ints_attr("dims"), sizes,
                   lanes_of(kernel_.type(op.operands[0]).axes, operand(0).sizes), &result);

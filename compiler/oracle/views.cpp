@@ -79,7 +79,7 @@ void copy_broadcast(const Tile& a, const std::vector<int64_t>& sizes, Tile* resu
   copy_strided(a, sizes, strides, result);
 }
 
-void copy_merged(const Tile& before, const Tile& after, Tile* result) {
+void copy_merged(const Tile& before, const Tile& after, const std::vector<uint8_t>& exists, Tile* result) {
   copy_reshaped(before, before.sizes, result);
   if (after.count == 0) return;
   if (!after.exact && result->exact) {
@@ -92,11 +92,10 @@ void copy_merged(const Tile& before, const Tile& after, Tile* result) {
   for (size_t i = 0; i < after.count; ++i) {
     size_t to = 0;
     for (size_t dim = 0; dim < position.size(); ++dim) to += static_cast<size_t>(position[dim] * strides[dim]);
-    if (result->is_float())
-      result->floats[to] = after.floats[i];
-    else
-      result->ints[to] = after.ints[i];
-    if (!result->exact) result->bounds[to] = after.bound(i);
+    const bool is_missing = !exists.empty() && !exists[i];
+    if (!is_missing && result->is_float()) result->floats[to] = after.floats[i];
+    if (!is_missing && !result->is_float()) result->ints[to] = after.ints[i];
+    if (!is_missing && !result->exact) result->bounds[to] = after.bound(i);
     for (size_t dim = position.size(); dim-- > 0 && ++position[dim] == after.sizes[dim];) position[dim] = 0;
   }
 }

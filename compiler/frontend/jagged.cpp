@@ -96,9 +96,9 @@ bool KernelBuilder::lacks_parent(SourceRange range, const std::string& what, con
   if (axis == kUnitAxis) return false;
   const std::string& name = kernel_.axis(axis).name;
   const std::string& over = kernel_.axis(parent).name;
-  fail(range, what + " would be along " + name + " without " + over + ", but where " + name +
-                  " ends is another place for each lane of " + over + "; index with both, as in x[" + over + ", " +
-                  name + "], or x[starts[:, None] + " + name + ".index[None, :]] where rows are packed");
+  fail(range, what + " would be along " + name + " without " + over + ", but " + name +
+                  " ends elsewhere for each lane of " + over + "; index with both, as in x[" + over + ", " + name +
+                  "], or x[starts[:, None] + " + name + ".index[None, :]] where rows are packed");
   return true;
 }
 
@@ -113,7 +113,7 @@ bool KernelBuilder::folds_parent(SourceRange range, const std::string& text, con
   if (axis == kUnitAxis) return false;
   const std::string& name = kernel_.axis(axis).name;
   const std::string& over = kernel_.axis(parent).name;
-  fail(range, text + " along " + over + " would leave " + name + ", whose end is another place for each lane of " + over +
+  fail(range, text + " along " + over + " would leave " + name + ", which ends elsewhere for each lane of " + over +
                   "; fold " + name + " first, or with it");
   return true;
 }

@@ -28,17 +28,18 @@ kernel row_copy(x: T[B, 72], lengths: i32[B]) -> (out: T[B, 72]) where T in (f16
 )";
 
 const std::vector<std::vector<int64_t>> kLengths = {
-    {0, 0, 0, 0, 0, 0, 0},          // nothing
-    {9, 9, 9, 9, 9, 9, 9},          // all equal
-    {1, 40, 3, 0, 17, 2, 64},       // uneven
-    {0, 0, 0, 70, 0, 0, 0},         // one giant row
-    {0, 5, 0, 5, 0, 5, 0},          // half empty
+    {0, 0, 0, 0, 0, 0, 0},            // nothing
+    {9, 9, 9, 9, 9, 9, 9},            // all equal
+    {1, 40, 3, 0, 17, 2, 64},         // uneven
+    {0, 0, 0, 70, 0, 0, 0},           // one giant row
+    {0, 5, 0, 5, 0, 5, 0},            // half empty
     {-3, 2, INT64_MIN, 1, 0, 4, 70},  // below 0 is empty too
 };
 
 TEST(Jagged, SumsEndAtTheLengths) {
   for (const auto& lengths : kLengths) {
-    for (const char* config : {"", "block.b=4", "num_warps=1 block.b=8 block.k=32", "num_warps=2 block.b=4 block.k=64"}) {
+    for (const char* config :
+         {"", "block.b=4", "num_warps=1 block.b=8 block.k=32", "num_warps=2 block.b=4 block.k=64"}) {
       expect_right({kRowSum, DType::kF32, config, {{"B", 7}, {"N", 72}}, {}, 0, 0, 2, {{"lengths", lengths}}});
     }
   }
@@ -70,9 +71,11 @@ kernel two_tiles(x: f32[B, N], y: f32[B, M], lengths: i64[B]) -> (out: f32[B], d
 
 TEST(Jagged, LengthsLieWithTheRows) {
   for (const auto& lengths : kLengths) {
-    for (const char* config : {"", "block.b=4 block.k=128 block.m=512 lanes.m=128 div.M=1", "block.b=8 vec=1 lanes.k=32"}) {
+    for (const char* config :
+         {"", "block.b=4 block.k=128 block.m=512 lanes.m=128 div.M=1", "block.b=8 vec=1 lanes.k=32"}) {
       if (lengths[2] == INT64_MIN) continue;  // no float of that size to compare
-      expect_right({kTwoTiles, DType::kF32, config, {{"B", 7}, {"N", 72}, {"M", 44}}, {}, 0, 0, 2, {{"lengths", lengths}}});
+      expect_right(
+          {kTwoTiles, DType::kF32, config, {{"B", 7}, {"N", 72}, {"M", 44}}, {}, 0, 0, 2, {{"lengths", lengths}}});
     }
   }
 }

@@ -165,6 +165,9 @@ llvm::Value* Math::sin_cos(llvm::Value* x, bool is_cos) {
   r = b_.CreateFSub(r, b_.CreateFMul(quarters, f64(2.02226624871116645580e-21)));
   llvm::Value* turn = b_.CreateIntrinsic(llvm::Intrinsic::fptosi_sat, {b_.getInt64Ty(), wide}, {quarters});
   if (is_cos) turn = b_.CreateAdd(turn, b_.getInt64(1));
+  // Of huge arguments nothing is left but rounding, of any size; results stay in [-1, 1]. NaN passes.
+  llvm::Value* is_lost = b_.CreateFCmpOGT(b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, r), f64(1));
+  r = b_.CreateSelect(is_lost, f64(0), r);
   if (is_f32()) r = b_.CreateFPTrunc(r, type_);
   llvm::Value* square = b_.CreateFMul(r, r);
   llvm::Value* sine = polynomial(square, taylor(1, 2, is_f32() ? 5 : 9, /*alternates=*/true));

@@ -18,7 +18,7 @@ class Math {
   llvm::Value* exp(llvm::Value* x);   // double only: f32 has the machine's exp2
   llvm::Value* exp2(llvm::Value* x);  // double only
   llvm::Value* log(llvm::Value* x, bool is_base_2);
-  /// Accurate for |x| below 2^20 quarter turns (f32: in f64 arithmetic); worse by 2^-53 |x| beyond.
+  /// Accurate for |x| up to most_accurate_angle(); worse by 2^-53 |x| beyond, but in [-1, 1].
   llvm::Value* sin_cos(llvm::Value* x, bool is_cos);
   llvm::Value* tanh(llvm::Value* x, const Exp& exp);
   llvm::Value* erf(llvm::Value* x, const Exp& exp);

@@ -138,7 +138,8 @@ bool ConfigSpace::is_output_hint(const std::string& knob) const {
 bool ConfigSpace::keeps_input(const Config& config, const AxisSet& set) const {
   return set.narrowest_bytes > 0 && std::any_of(set.axes.begin(), set.axes.end(), [&](AxisId id) {
            const std::string& name = logical_.axis(id).name;
-           return config.get("keep." + name, "values") == "input" && starts_with(config.get("reduce." + name, ""), "resident");
+           return config.get("keep." + name, "values") == "input" &&
+                  starts_with(config.get("reduce." + name, ""), "resident");
          });
 }
 
@@ -192,7 +193,23 @@ std::string ConfigSpace::why_illegal_row(const Config& config, const Axis& axis,
   return {};
 }
 
-/// The windows of several rows in one thread differ, so a value along them must be along the rows as well.
+/// Whether `op` folds the axis `row` of tiles along `inner` and leaves a value along `inner`.
+static bool folds_rows(const Kernel& kernel, const Op& op, AxisId inner, AxisId row) {
+  const auto has = [&](ValueId value, AxisId axis) {
+    const auto& axes = kernel.type(value).axes;
+    return std::find(axes.begin(), axes.end(), axis) != axes.end();
+  };
+  for (const ValueId result : op.results) {
+    if (!has(result, inner) || has(result, row)) continue;
+    for (const ValueId operand : op.operands) {
+      if (has(operand, inner) && has(operand, row)) return true;
+    }
+  }
+  return false;
+}
+
+/// The windows of several rows in one thread differ, so a value along them must be along the rows as well. Nor can the
+/// elements of different rows meet, wherever those rows are.
 std::string ConfigSpace::why_illegal_shift(const Config& config, const std::string& axis_name) const {
   const Result<TilePlan> plan = plan_tiles(logical_, sets_, config);
   if (!plan) return plan.status().message();
@@ -201,9 +218,13 @@ std::string ConfigSpace::why_illegal_shift(const Config& config, const std::stri
     const AxisId inner = sets_[i].inner;
     if (logical_.axis(inner).name != axis_name) continue;
     for (const AxisShare& share : plan->shares[i].shares) {
-      if (share.axis == inner || share.registers == 1) continue;
+      if (share.axis == inner) continue;
       walk(logical_.body, [&](const Op& op, const ConstOpPlace&) {
+        if (share.registers * share.threads > 1 && folds_rows(logical_, op, inner, share.axis)) {
+          why = "rows of " + logical_.axis(share.axis).name + " start in different places, but are folded into one";
+        }
         for (const ValueId result : op.results) {
+          if (share.registers == 1) break;
           const auto& axes = logical_.type(result).axes;
           const auto has = [&](AxisId axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); };
           if (has(inner) && !has(share.axis)) {

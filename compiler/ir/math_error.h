@@ -3,6 +3,7 @@
 #pragma once
 
 #include "compiler/ir/functions.h"
+#include "runtime/base/dtype.h"
 
 namespace kaon::compiler {
 
@@ -32,6 +33,9 @@ constexpr MathError math_error(UnaryFn fn) {
     default: return {};  // neg, not, abs, floor, ceil, round, trunc, isnan are exact
   }
 }
+
+/// sin and cos keep their error up to this |x|; beyond, the result is some number in [-1, 1].
+constexpr double most_accurate_angle(DType dtype) { return dtype == DType::kF64 ? 0x1p20 : 0x1p30; }
 
 /// Division: correctly rounded unless a faster form is chosen; this covers both.
 constexpr MathError kDivError = {2, 0, 0, true};

@@ -50,7 +50,8 @@ class Rounding {
     if (!(propagated < kUnknown)) return kUnknown;
     if (std::isnan(*value) || std::isinf(*value)) return 0;
     const double magnitude = std::fabs(*value);
-    if (saturates_ || magnitude - propagated < overflow_threshold_) return kUnknown;
+    // f64: a finite sum of the oracle's may have been rounded down to the largest number, as the device's may.
+    if (saturates_ || magnitude <= max_finite_ || magnitude - propagated < overflow_threshold_) return kUnknown;
     *value = std::copysign(HUGE_VAL, *value);
     return 0;
   }

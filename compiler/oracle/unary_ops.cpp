@@ -58,6 +58,8 @@ void eval_math(const Tile& a, Tile* result) {
     // Infinite arguments give their limits exactly; 0 * inf in the bound would not.
     if (std::isfinite(x) && std::isfinite(y)) {
       propagated += (error.ulps + error.ulps_per_x * std::fabs(x)) * ulp * (std::fabs(y) + propagated) + absolute;
+      constexpr bool is_periodic = kFn == UnaryFn::kSin || kFn == UnaryFn::kCos;
+      if (is_periodic && std::fabs(x) + b > most_accurate_angle(a.dtype)) propagated = 1 + std::fabs(y);
     }
     result->bounds[i] = rounding.finish(&y, propagated);
     result->floats[i] = y;

@@ -83,14 +83,16 @@ std::string repeat_command(const CaseItem& item, const RunOptions& options, cons
 
 std::string encode(const RunReport& r) {
   std::ostringstream out;
-  out << r.configs << ' ' << r.calls << ' ' << r.refused << ' ' << r.compared << ' ' << r.failures << '\n' << r.text;
+  out << r.configs << ' ' << r.calls << ' ' << r.refused << ' ' << r.undecided << ' ' << r.compared << ' ' << r.failures
+      << '\n'
+      << r.text;
   return out.str();
 }
 
 RunReport decode(const std::string& text) {
   RunReport report;
   std::istringstream in(text);
-  in >> report.configs >> report.calls >> report.refused >> report.compared >> report.failures;
+  in >> report.configs >> report.calls >> report.refused >> report.undecided >> report.compared >> report.failures;
   const size_t line = text.find('\n');
   if (line != std::string::npos) report.text = text.substr(line + 1);
   return report;
@@ -162,9 +164,10 @@ int run(const Arguments& arguments) {
     total.configs += report.configs, total.calls += report.calls, total.refused += report.refused;
     total.compared += report.compared, total.failures += report.failures;
     if (arguments.is_verbose) {
-      std::printf("%s %s %s: %lld configs, %lld calls, %lld refused by guards, %lld failures\n", items[i].path.c_str(),
-                  items[i].kernel.c_str(), binding_text(items[i].dtypes).c_str(), (long long)report.configs,
-                  (long long)report.calls, (long long)report.refused, (long long)report.failures);
+      std::printf("%s %s %s: %lld configs, %lld calls, %lld refused by guards, %lld undecided, %lld failures\n",
+                  items[i].path.c_str(), items[i].kernel.c_str(), binding_text(items[i].dtypes).c_str(),
+                  (long long)report.configs, (long long)report.calls, (long long)report.refused,
+                  (long long)report.undecided, (long long)report.failures);
     }
     std::printf("%s", report.text.c_str());
     std::fflush(stdout);

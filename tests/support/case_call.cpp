@@ -51,15 +51,6 @@ uint8_t poison_of(const TensorParam& param, const std::string& edge) {
   return dtype_is_float(param.dtype) && edge != "special" ? kNanPoison : kPoison;
 }
 
-/// Whether results depend on how the grid and loops are cut into tiles.
-bool depends_on_tiles(const Kernel& kernel) {
-  bool depends = false;
-  walk(kernel.body, [&](const Op& op, const ConstOpPlace&) {
-    depends |= op.kind == OpKind::kAxisInfo || (op.kind == OpKind::kLoop && !op.results.empty());
-  });
-  return depends;
-}
-
 /// Whether a program may write, or read and write, what another does.
 bool needs_all_programs(const Kernel& kernel) {
   bool needs = false;
@@ -128,13 +119,11 @@ int64_t CaseInputs::elements() const {
 Result<const OracleResult*> CaseInputs::expected(const Config& config, int64_t whole_limit) {
   std::string key;
   Kernel tiled = clone(kernel_);
-  if (depends_on_tiles(kernel_)) {
-    for (Axis& axis : tiled.axes) {
-      const std::string* block = config.find("block." + axis.name);
-      if (axis.kind != AxisKind::kTile || axis.fixed_block != 0 || block == nullptr) continue;
-      axis.block = config.get_int("block." + axis.name, 0);
-      key += axis.name + "=" + *block + " ";
-    }
+  for (Axis& axis : tiled.axes) {
+    const std::string* block = config.find("block." + axis.name);
+    if (axis.kind != AxisKind::kTile || axis.fixed_block != 0 || block == nullptr) continue;
+    axis.block = config.get_int("block." + axis.name, 0);
+    key += axis.name + "=" + *block + " ";
   }
   const auto known = expected_.find(key);
   if (known != expected_.end()) return &known->second;

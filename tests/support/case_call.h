@@ -29,7 +29,7 @@ class CaseInputs {
   size_t place(size_t i) const { return places_[i]; }
   int64_t elements() const;
 
-  /// The oracle's answer, with `config` deciding tile sizes where the kernel's meaning depends on them; remembered.
+  /// The oracle's answer for the tile sizes of `config`, on which the meaning of a kernel may depend; remembered.
   Result<const OracleResult*> expected(const Config& config, int64_t whole_limit);
 
   /// Empty when `tensors`, after a run, hold what is expected and nothing else has changed.

@@ -1,0 +1,272 @@
+// Random kernels: loops, statements, stores, and a call.
+#include <algorithm>
+#include <cstddef>
+
+#include "tests/fuzz/program_writer.h"
+
+namespace kaon::compiler {
+namespace {
+
+constexpr int kDepth = 3;  // of expressions
+
+std::string joined(const std::vector<std::string>& texts) {
+  std::string all;
+  for (const std::string& text : texts) all += (all.empty() ? "" : ", ") + text;
+  return all;
+}
+
+}  // namespace
+
+RandomProgram random_program(Choices& choices) { return ProgramWriter(choices).run(); }
+
+DType ProgramWriter::random_float() {
+  static constexpr DType kFloats[] = {DType::kF32, DType::kF32, DType::kF16, DType::kBF16, DType::kF64};
+  return choices_.pick(kFloats);
+}
+
+DType ProgramWriter::random_dtype() {
+  static constexpr DType kOthers[] = {DType::kI32, DType::kI64, DType::kI8,  DType::kU8,
+                                      DType::kI16, DType::kU32, DType::kBool};
+  return choices_.below(5) < 3 ? random_float() : choices_.pick(kOthers);
+}
+
+/// Any part of the axes that are there, in their order.
+ValueType ProgramWriter::random_type() {
+  ValueType type{random_dtype(), {}};
+  for (const int id : active_) {
+    if (choices_.below(4) != 3) type.axes.push_back(id);
+  }
+  return type;
+}
+
+/// The grid's loops and the whole dimensions.
+void ProgramWriter::declare_space() {
+  struct Space {
+    std::vector<const char*> tiles, rows;
+  };
+  static const Space kSpaces[] = {{{"m"}, {"N"}},      {{"m"}, {}},         {{"m", "n"}, {}},
+                                  {{"m"}, {"N", "K"}}, {{"b", "m"}, {"N"}}, {{"m", "n"}, {"K"}}};
+  const Space& space = choices_.pick(kSpaces);
+  std::vector<std::string> names, dims, blocks;
+  for (const char* name : space.tiles) {
+    std::string dim = name;
+    dim[0] = static_cast<char>(dim[0] - 'a' + 'A');
+    grid_.push_back(static_cast<int>(axes_.size()));
+    axes_.push_back({name, dim, true});
+    names.emplace_back(name);
+    dims.push_back(dim);
+  }
+  for (const char* dim : space.rows) axes_.push_back({":", dim, false});
+  for (size_t i = 0; i < axes_.size(); ++i) active_.push_back(static_cast<int>(i));
+  std::string head = "for " + joined(names) + " in tile(" + joined(dims);
+  static constexpr const char* kBlocks[] = {"1", "4", "16"};
+  if (choices_.one_in(5)) {
+    const std::string block = choices_.pick(kBlocks);
+    head += names.size() == 1 ? ", block=" + block : ", block=(" + block + ", 8)";
+  }
+  line(head + ") {");
+  ++indent_;
+}
+
+void ProgramWriter::write_let() {
+  const ValueType type = random_type();
+  const std::string text = value(type, kDepth);
+  const bool can_be_assigned = choices_.one_in(3);
+  const std::string name = new_name("v");
+  line((can_be_assigned ? "var " : "let ") + name + " = " + text + ";");
+  scope_.push_back({name, type, can_be_assigned});
+}
+
+void ProgramWriter::write_assignment() {
+  std::vector<Variable> candidates;
+  for (const Variable& variable : scope_) {
+    if (variable.can_be_assigned) candidates.push_back(variable);
+  }
+  if (candidates.empty()) return write_let();
+  const Variable variable = choices_.pick(candidates);
+  const bool is_bool = variable.type.dtype == DType::kBool;
+  const bool is_float = dtype_is_float(variable.type.dtype);
+  static constexpr const char* kOps[] = {"=", "+=", "-=", "*=", "&=", "^=", "%="};
+  const std::string op = is_bool ? "=" : kOps[choices_.below(is_float ? 3 : 7)];
+  line(variable.name + " " + op + " " + value(variable.type, kDepth - 1) + ";");
+}
+
+void ProgramWriter::write_block(int depth, int most) {
+  const size_t visible = scope_.size();
+  ++indent_;
+  const auto count = 1 + choices_.below(static_cast<uint32_t>(most));
+  for (uint32_t i = 0; i < count; ++i) {
+    if (choices_.below(2) == 0)
+      write_assignment();
+    else
+      write_statement(depth - 1);
+  }
+  --indent_;
+  scope_.resize(visible);
+}
+
+/// A loop on the device over tiles of another dimension.
+void ProgramWriter::write_loop(int depth) {
+  const auto id = static_cast<int>(axes_.size());
+  const std::string name = new_name("k");
+  static constexpr const char* kDims[] = {"P", "Q"};
+  const std::string dim = choices_.pick(kDims);
+  static constexpr const char* kRanges[] = {"0:", "1:", "0:2 + "};
+  std::string range = dim;
+  WriterAxis axis{name, dim, true};
+  const uint32_t kind = choices_.below(4);
+  if (kind > 0) axis.dim = dim + " + 2", range = kRanges[kind - 1] + dim;
+  axes_.push_back(axis);
+  static constexpr const char* kBlocks[] = {"", ", block=1", ", block=8", ", block=32"};
+  const std::string block = kBlocks[choices_.below(4)];
+  line("for " + name + " in tile(" + range + block + ") {");
+  active_.push_back(id);
+  write_block(depth, 2);
+  active_.pop_back();
+  line("}");
+}
+
+void ProgramWriter::write_if(int depth) {
+  line("if " + scalar_condition(2) + " {");
+  write_block(depth, 2);
+  if (choices_.below(2) == 1) {
+    line("} else {");
+    write_block(depth, 2);
+  }
+  line("}");
+}
+
+void ProgramWriter::write_while(int depth) {
+  const std::string counter = new_name("c");
+  line("var " + counter + " = 0;");
+  const uint32_t turns = 1 + choices_.below(4);
+  std::string condition = counter + " < " + std::to_string(turns);
+  if (choices_.one_in(2)) condition += " and " + scalar_condition(1);
+  line("while " + condition + " {");
+  write_block(depth, 2);
+  ++indent_;
+  line(counter + " += 1;");
+  --indent_;
+  line("}");
+  scope_.push_back({counter, {DType::kI64, {}}, false});
+}
+
+void ProgramWriter::write_statement(int depth) {
+  const uint32_t kind = choices_.below(12);
+  if (depth <= 0 || kind < 6) return write_let();
+  if (kind < 8) return write_assignment();
+  if (kind < 10) return write_loop(depth);
+  if (kind == 10) return write_if(depth);
+  write_while(depth);
+}
+
+/// A value of at least the grid's axes goes to a tensor of its own.
+void ProgramWriter::write_store() {
+  Tensor tensor;
+  tensor.name = "y" + std::to_string(outputs_.size());
+  ValueType type;
+  for (const int id : active_) {
+    const bool in_grid = std::find(grid_.begin(), grid_.end(), id) != grid_.end();
+    if (in_grid || choices_.below(3) != 2) type.axes.push_back(id);
+  }
+  tensor.dtype = random_dtype();
+  static constexpr DType kNarrow[] = {DType::kF8E4M3, DType::kF8E5M2};
+  if (choices_.one_in(12)) tensor.dtype = choices_.pick(kNarrow);
+  type.dtype = tensor.dtype == DType::kF8E4M3 || tensor.dtype == DType::kF8E5M2 ? DType::kF32 : tensor.dtype;
+  std::string text;
+  if (type.dtype == tensor.dtype && choices_.below(2) == 0) {
+    text = value(type, kDepth);
+  } else {
+    if (type.dtype == tensor.dtype) type.dtype = random_dtype();
+    text = std::string(dtype_name(tensor.dtype)) + "(" + value(type, kDepth) + ")";
+  }
+  for (size_t i = 0; i < type.axes.size(); ++i) {
+    const WriterAxis& axis = axes_[static_cast<size_t>(type.axes[i])];
+    std::string extent = axis.dim, item = axis.name;
+    if (!axis.is_tile && choices_.one_in(6)) extent = "2 * " + axis.dim, item = axis.dim + ":";
+    // Shorter or longer than the loop: lanes outside are left out, elements beyond stay as they are.
+    if (axis.is_tile && choices_.one_in(6)) extent = "S";
+    tensor.extents.push_back(extent);
+    tensor.subscript += (i == 0 ? "" : ", ") + item;
+  }
+  if (choices_.one_in(8)) tensor.name += "z";
+  line(tensor.name + "[" + tensor.subscript + "] = " + text + ";");
+  outputs_.push_back(tensor);
+}
+
+std::string ProgramWriter::signature() const {
+  std::vector<std::string> parameters, results;
+  for (const Tensor& tensor : inputs_)
+    parameters.push_back(tensor.name + ": " + dtype_name(tensor.dtype) + "[" + joined(tensor.extents) + "]");
+  // Each dimension is some tensor's own extent.
+  std::vector<std::string> dims;
+  const auto own = [&](const std::string& dim) {
+    if (std::find(dims.begin(), dims.end(), dim) == dims.end()) dims.push_back(dim);
+  };
+  for (const WriterAxis& axis : axes_) own(axis.dim.substr(0, 1));
+  for (const Tensor& tensor : outputs_) {
+    for (const std::string& extent : tensor.extents) {
+      if (extent == "S") own("S");
+    }
+  }
+  for (const std::string& dim : dims) {
+    const auto names = [&](const Tensor& tensor) {
+      return std::find(tensor.extents.begin(), tensor.extents.end(), dim) != tensor.extents.end();
+    };
+    if (std::none_of(inputs_.begin(), inputs_.end(), names) && std::none_of(outputs_.begin(), outputs_.end(), names))
+      parameters.push_back("size_" + dim + ": u8[" + dim + "]");
+  }
+  for (const Variable& scalar : scalar_variables_)
+    parameters.push_back(scalar.name + ": " + dtype_name(scalar.type.dtype));
+  for (const Tensor& tensor : outputs_) {
+    const bool is_zeroed = tensor.name.back() == 'z';
+    results.push_back(tensor.name + ": " + dtype_name(tensor.dtype) + "[" + joined(tensor.extents) + "]" +
+                      (is_zeroed ? " = 0" : ""));
+  }
+  return "kernel fuzz(" + joined(parameters) + ") -> (" + joined(results) + ")";
+}
+
+void ProgramWriter::choose_call(RandomProgram* program) {
+  static constexpr int kExtents[] = {3, 1, 2, 5, 8, 16, 17, 31, 32, 33, 48, 64, 64, 65, 96, 100, 127, 128, 0};
+  std::vector<std::string> dims;
+  for (const WriterAxis& axis : axes_) dims.push_back(axis.dim.substr(0, 1));
+  for (const Tensor& tensor : outputs_) {
+    if (std::find(tensor.extents.begin(), tensor.extents.end(), "S") != tensor.extents.end()) dims.emplace_back("S");
+  }
+  for (int i = 0; i < 2; ++i) {
+    CaseShape shape;
+    double space = 1;
+    for (const std::string& dim : dims) {
+      if (shape.count(dim) > 0) continue;
+      double extent = choices_.pick(kExtents);
+      if (space * extent > 8192) extent = 4;
+      space *= std::max(extent, 1.0);
+      shape[dim] = extent;
+    }
+    for (const Variable& scalar : scalar_variables_)
+      shape[scalar.name] = dtype_is_float(scalar.type.dtype) ? 0.5 * choices_.below(5) : choices_.below(20);
+    program->shapes.push_back(shape);
+  }
+  const uint32_t edge = choices_.below(2 * static_cast<uint32_t>(all_edges().size()));
+  program->edge = edge < all_edges().size() ? "plain" : all_edges()[edge - all_edges().size()];
+  if (program->edge == "inplace") program->edge = "plain";
+}
+
+RandomProgram ProgramWriter::run() {
+  indent_ = 1;
+  declare_space();
+  if (choices_.one_in(3)) scalar_variables_.push_back({"s0", {random_float(), {}}, false});
+  if (choices_.one_in(3)) scalar_variables_.push_back({"s1", {DType::kI64, {}}, false});
+  const uint32_t statements = choices_.below(6);
+  for (uint32_t i = 0; i < statements; ++i) write_statement(2);
+  const uint32_t stores = 1 + choices_.below(3);
+  for (uint32_t i = 0; i < stores; ++i) write_store();
+  --indent_;
+  line("}");
+  RandomProgram program;
+  program.text = signature() + " {\n" + body_ + "}\n";
+  choose_call(&program);
+  return program;
+}
+
+}  // namespace kaon::compiler

@@ -1,0 +1,98 @@
+// Writes a random program statement by statement, with the types of all that is in scope at hand.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tests/fuzz/random_program.h"
+
+namespace kaon::compiler {
+
+constexpr int kUnit = -1;  // an axis of extent 1
+
+/// Element type and axes, as places in the writer's table of axes or kUnit.
+struct ValueType {
+  DType dtype = DType::kF32;
+  std::vector<int> axes;
+  friend bool operator==(const ValueType& a, const ValueType& b) { return a.dtype == b.dtype && a.axes == b.axes; }
+};
+
+class ProgramWriter {
+ public:
+  explicit ProgramWriter(Choices& choices) : choices_(choices) {}
+  RandomProgram run();
+
+ private:
+  /// Something that lanes run along: a tile variable, or a whole dimension.
+  struct WriterAxis {
+    std::string name;  // in a subscript: "m" or ":"
+    std::string dim;   // the dimension that it runs over
+    bool is_tile = false;
+  };
+  struct Variable {
+    std::string name;
+    ValueType type;
+    bool can_be_assigned = false;
+  };
+  struct Tensor {
+    std::string name;
+    DType dtype = DType::kF32;
+    std::vector<std::string> extents;
+    std::vector<int> axes;  // that it is read with
+    std::string subscript;
+  };
+
+  // -- program.cpp: the kernel, its loops and statements
+  void declare_space();
+  void write_statement(int depth);
+  void write_let();
+  void write_assignment();
+  void write_loop(int depth);
+  void write_if(int depth);
+  void write_while(int depth);
+  void write_block(int depth, int most);
+  void write_store();
+  std::string signature() const;
+  void choose_call(RandomProgram* program);
+  void line(const std::string& text) { body_ += std::string(2 * static_cast<size_t>(indent_), ' ') + text + "\n"; }
+  std::string new_name(const char* prefix) { return prefix + std::to_string(next_name_++); }
+  ValueType random_type();
+  DType random_dtype();
+  DType random_float();
+
+  // -- program_values.cpp: expressions of a wanted type
+  std::string value(const ValueType& type, int depth);
+  std::string operand(const ValueType& type, int depth);
+  std::string typed_operand(const ValueType& type, int depth);
+  std::string leaf(const ValueType& type);
+  std::string literal(DType dtype);
+  std::string filled(const ValueType& type);
+  std::string load(const ValueType& type);
+  std::string coordinates(const ValueType& type);
+  std::string unary(const ValueType& type, int depth);
+  std::string binary(const ValueType& type, int depth);
+  std::string division(const ValueType& type, int depth);
+  std::string shift(const ValueType& type, int depth);
+  std::string choice(const ValueType& type, int depth);
+  std::string cast(const ValueType& type, int depth);
+  std::string comparison(const ValueType& type, int depth);
+  std::string reduction(const ValueType& type, int depth);
+  std::string with_units(const std::string& text, const ValueType& type) const;
+  std::string scalar_condition(int depth);
+  const Tensor* find_or_make_input(DType dtype, const std::vector<int>& axes);
+  static bool has_units(const ValueType& type);
+
+  Choices& choices_;
+  std::vector<WriterAxis> axes_;
+  std::vector<int> grid_;    // axes of the outermost loops
+  std::vector<int> active_;  // axes that values may have here, in order
+  std::vector<Variable> scope_;
+  std::vector<Tensor> inputs_, outputs_;
+  std::vector<std::string> scalars_;  // "s0: f32"
+  std::vector<Variable> scalar_variables_;
+  std::string body_, extra_outputs_;
+  int indent_ = 0;
+  int next_name_ = 0;
+};
+
+}  // namespace kaon::compiler

@@ -136,6 +136,7 @@ void Lowering::lower_op(const Op& op) {
     case OpKind::kSqueeze:
     case OpKind::kBroadcast:
     case OpKind::kPermute: return lower_view(op);
+    case OpKind::kPick: return lower_pick(op);
     case OpKind::kReuse: return lower_reuse(op);
     case OpKind::kRetile: return lower_retile(op);
     case OpKind::kMerge: return lower_merge(op);

@@ -216,7 +216,7 @@ class Lowering {
   llvm::Value* to_memory(llvm::Value* element, DType dtype);
   llvm::Value* from_memory(llvm::Value* bits, DType dtype);
 
-  // -- lower_reduce.cpp: reductions and shared memory
+  // -- lower_reduce.cpp, lower_shared.cpp: reductions and shared memory
   void lower_reduce_thread(const Op& op);
   void lower_reduce_lanes(const Op& op);
   llvm::Constant* identity(ReduceFn fn, DType dtype);
@@ -226,7 +226,6 @@ class Lowering {
   void lower_shared_load(const Op& op);
   llvm::Value* owner_condition(const Layout& layout);
   llvm::Value* shared_offset(const Op& op, const Layout& layout, DType dtype);
-  static uint32_t shared_part(const Layout& layout, uint32_t reg);
 
   const Kernel& kernel_;
   const Target& target_;

@@ -1,4 +1,4 @@
-// Reductions within a thread and between the lanes of a warp, and tiles in shared memory between warps.
+// Reductions within a thread and between the lanes of a warp, and which thread owns an element.
 #include <algorithm>
 #include <limits>
 
@@ -153,79 +153,6 @@ llvm::Value* Lowering::owner_condition(const Layout& layout) {
   }
   require_zero(covered, threads);
   return is_owner;
-}
-
-void Lowering::lower_shared_store(const Op& op) {
-  const ValueId operand = op.operands[0];
-  const DType dtype = kernel_.type(operand).dtype;
-  const Layout& layout = kernel_.layout(operand);
-  llvm::Value* owner = owner_condition(layout);
-  llvm::BasicBlock* done = nullptr;
-  llvm::Value* base = shared_offset(op, layout, dtype);
-  if (owner != nullptr) {
-    llvm::BasicBlock* write = llvm::BasicBlock::Create(context_, "owner", function_);
-    done = llvm::BasicBlock::Create(context_, "owner.done", function_);
-    b_.CreateCondBr(owner, write, done);
-    b_.SetInsertPoint(write);
-  }
-  const Registers& values = registers(operand);
-  const auto bytes = static_cast<unsigned>(dtype_bytes(dtype));
-  for (uint32_t reg = 0; reg < values.size(); ++reg) {
-    llvm::Value* offset = b_.CreateAdd(base, b_.getInt32(shared_part(layout, reg) * bytes));
-    Words operands = {offset};
-    operands.append(memory_words({values[reg]}, dtype));
-    operands.push_back(site());
-    const DeviceFunction function = bytes == 1   ? DeviceFunction::kSharedWriteB8
-                                    : bytes == 2 ? DeviceFunction::kSharedWriteB16
-                                    : bytes == 4 ? DeviceFunction::kSharedWriteB32
-                                                 : DeviceFunction::kSharedWriteB64;
-    call(function, operands);
-  }
-  if (done == nullptr) return;
-  b_.CreateBr(done);
-  b_.SetInsertPoint(done);
-}
-
-void Lowering::lower_shared_load(const Op& op) {
-  const DType dtype = kernel_.type(op.result()).dtype;
-  const Layout& layout = kernel_.layout(op.result());
-  llvm::Value* base = shared_offset(op, layout, dtype);
-  const auto bytes = static_cast<unsigned>(dtype_bytes(dtype));
-  const DeviceFunction function = bytes == 1   ? DeviceFunction::kSharedReadB8
-                                  : bytes == 2 ? DeviceFunction::kSharedReadB16
-                                  : bytes == 4 ? DeviceFunction::kSharedReadB32
-                                               : DeviceFunction::kSharedReadB64;
-  Registers result;
-  for (uint32_t reg = 0; reg < register_count(layout); ++reg) {
-    llvm::Value* offset = b_.CreateAdd(base, b_.getInt32(shared_part(layout, reg) * bytes));
-    llvm::Value* loaded = call(function, {offset, site()});
-    if (bytes == 8) {
-      result.push_back(from_words({b_.CreateExtractValue(loaded, 0), b_.CreateExtractValue(loaded, 1)}, dtype, 1)[0]);
-    } else {
-      result.push_back(from_memory(loaded, dtype));
-    }
-  }
-  define(op.result(), std::move(result));
-}
-
-/// i32: byte offset of the thread's first element in a buffer that is row-major by position.
-llvm::Value* Lowering::shared_offset(const Op& op, const Layout& layout, DType dtype) {
-  const SharedBuffer& buffer = kernel_.shared_buffers[static_cast<size_t>(op.int_attr("buffer"))];
-  llvm::Value* position = b_.getInt32(0);
-  for (int dim = 0; dim < layout.rank(); ++dim) {
-    position = b_.CreateMul(position, b_.getInt32(static_cast<uint32_t>(layout.capacity(dim))), "", true, true);
-    position = b_.CreateAdd(position, thread_position(layout, dim), "", true, true);
-  }
-  position = b_.CreateMul(position, b_.getInt32(static_cast<uint32_t>(dtype_bytes(dtype))), "", true, true);
-  return b_.CreateAdd(position, b_.getInt32(buffer.offset), "", true, true);
-}
-
-uint32_t Lowering::shared_part(const Layout& layout, uint32_t reg) {
-  uint64_t position = 0;
-  for (int dim = 0; dim < layout.rank(); ++dim) {
-    position = position * layout.capacity(dim) + layout.register_part(dim, reg);
-  }
-  return static_cast<uint32_t>(position);
 }
 
 }  // namespace kaon::compiler::codegen

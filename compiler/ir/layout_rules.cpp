@@ -32,9 +32,21 @@ Status check_broadcast(const Kernel& kernel, const Op& op) {
   return expect_layout(kernel, op.operands[0], kernel.layout(op.result()).drop(dims));
 }
 
+Status check_pick(const Kernel& kernel, const Op& op) {
+  const size_t expected = 2 * static_cast<size_t>(kernel.layout(op.result()).num_registers());
+  const size_t got = op.ints_attr("registers").size();
+  if (got == expected) return Status::ok();
+  return bug("attribute registers: expected " + std::to_string(expected) + " numbers, got " + std::to_string(got));
+}
+
 Status check_shared(const Kernel& kernel, const Op& op, ValueId value) {
   const SharedBuffer& buffer = kernel.shared_buffers[static_cast<size_t>(op.int_attr("buffer"))];
   uint64_t bytes = static_cast<uint64_t>(dtype_bytes(kernel.type(value).dtype));
+  if (op.find_attr("strides")) {
+    const size_t rank = op.ints_attr("strides").size();
+    if (static_cast<int>(rank) == kernel.type(value).rank() && bytes <= buffer.bytes) return Status::ok();
+    return bug("attribute strides: expected one for each dim of " + value_text(value) + ", got " + std::to_string(rank));
+  }
   for (int i = 0; i < kernel.layout(value).rank(); ++i) bytes *= kernel.layout(value).capacity(i);
   if (bytes <= buffer.bytes) return Status::ok();
   return bug("buffer " + buffer.name + " has " + std::to_string(buffer.bytes) + " bytes, " + value_text(value) +
@@ -92,6 +104,7 @@ Status check_op_layouts(const Kernel& kernel, const Op& op) {
       return expect_layout(kernel, op.result(), operand_layout().squeeze(static_cast<int>(op.int_attr("dim"))));
     case OpKind::kPermute: return expect_layout(kernel, op.result(), operand_layout().permute(op.ints_attr("perm")));
     case OpKind::kBroadcast: return check_broadcast(kernel, op);
+    case OpKind::kPick: return check_pick(kernel, op);
     case OpKind::kSharedStore: return check_shared(kernel, op, op.operands[0]);
     case OpKind::kSharedLoad: return check_shared(kernel, op, op.result());
     default: return Status::ok();

@@ -7,6 +7,7 @@
 #include "compiler/ir/atomics.h"
 #include "compiler/ir/block_axis.h"
 #include "compiler/ir/functions.h"
+#include "compiler/ir/view_rules.h"
 
 namespace kaon::compiler {
 namespace {
@@ -44,6 +45,10 @@ class Rules {
       case OpKind::kPermute: return permute();
       case OpKind::kRetile: return retile();
       case OpKind::kMerge: return merge();
+      case OpKind::kReshape: return reshape_type(kernel_, op_, declared_);
+      case OpKind::kSlice: return slice_type(kernel_, op_, declared_);
+      case OpKind::kConcat: return concat_type(kernel_, op_, declared_);
+      case OpKind::kPick: return pick_type(kernel_, op_, declared_);
       case OpKind::kLoad: return load();
       case OpKind::kAtomic: return atomic_type(kernel_, op_);
       case OpKind::kReduce:

@@ -319,6 +319,23 @@ const Tile& Machine::before_rounding(ValueId value, Tile* scratch) {
       const bool rounds = tile(op->operands[0]).is_float() && kernel_.type(value).dtype != DType::kBool;
       return rounds ? tile(op->operands[0]) : tile(value);
     }
+    case OpKind::kSlice:
+    case OpKind::kConcat: {
+      std::vector<Tile> scratches(op->operands.size());
+      std::vector<const Tile*> parts;
+      bool rounds = false;
+      for (size_t i = 0; i < op->operands.size(); ++i) {
+        const bool is_begin = op->kind == OpKind::kSlice && i == 1;
+        parts.push_back(is_begin ? &tile(op->operands[i]) : &before_rounding(op->operands[i], &scratches[i]));
+        rounds = rounds || parts.back() != &tile(op->operands[i]);
+      }
+      // Parts of which only some were rounded have their own types: those that were not stand as they are.
+      const size_t count = op->kind == OpKind::kSlice ? 1 : parts.size();
+      for (size_t i = 0; i < count; ++i) rounds = rounds && parts[i]->is_float();
+      if (!rounds || !cut(*op, parts, tile(value).sizes, scratch)) return tile(value);
+      return *scratch;
+    }
+    case OpKind::kReshape:
     case OpKind::kExpandDims:
     case OpKind::kSqueeze:
     case OpKind::kBroadcast:

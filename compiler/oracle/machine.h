@@ -46,6 +46,7 @@ class Machine {
   void run_index(const Op& op);
   void run_axis_info(const Op& op);
   void run_expr(const Op& op);
+  Status cut(const Op& op, const std::vector<const Tile*>& parts, const std::vector<int64_t>& sizes, Tile* result);
 
   Status enter_axis(AxisId axis);
   void set_tile(AxisId axis, int64_t id);

@@ -70,6 +70,33 @@ void Machine::run_axis_info(const Op& op) {
   set_scalar(value, &tile(op.result()));
 }
 
+/// A slice or concat of `parts`; the second part of a slice is its begin.
+Status Machine::cut(const Op& op, const std::vector<const Tile*>& parts, const std::vector<int64_t>& sizes,
+                    Tile* result) {
+  const auto dim = static_cast<size_t>(op.int_attr("dim"));
+  if (op.kind == OpKind::kConcat) {
+    copy_concat(parts, dim, sizes, result);
+    return Status::ok();
+  }
+  int64_t begin = op.int_attr("begin");
+  if (parts.size() == 2) {
+    if (!parts[1]->exact) return Status(Code::kUnsupported, "oracle: a part's begin depends on how a float is rounded");
+    begin = parts[1]->ints[0];
+  }
+  const bool is_empty = std::count(sizes.begin(), sizes.end(), 0) > 0;
+  if (is_empty) {
+    result->shape(parts[0]->dtype, sizes, /*is_exact=*/true);
+    return Status::ok();
+  }
+  if (begin < 0 || begin + sizes[dim] > parts[0]->sizes[dim]) {
+    return Status(Code::kInternal, "oracle: the part from " + std::to_string(begin) + " of extent " +
+                                       std::to_string(sizes[dim]) + " is no part of extent " +
+                                       std::to_string(parts[0]->sizes[dim]));
+  }
+  copy_slice(*parts[0], dim, begin, sizes, result);
+  return Status::ok();
+}
+
 Status Machine::run_pure(const Op& op) {
   const Type& type = kernel_.type(op.result());
   std::vector<int64_t> sizes;
@@ -98,6 +125,13 @@ Status Machine::run_pure(const Op& op) {
     case OpKind::kMerge:
       copy_merged(operand(0), operand(1), lanes_of(kernel_.type(op.operands[1]).axes, operand(1).sizes), &result);
       break;
+    case OpKind::kReshape: copy_reshaped(operand(0), sizes, &result); break;
+    case OpKind::kSlice:
+    case OpKind::kConcat: {
+      std::vector<const Tile*> parts;
+      for (const ValueId value : op.operands) parts.push_back(&tile(value));
+      return cut(op, parts, sizes, &result);
+    }
     case OpKind::kReduce:
       eval_reduce(function_of<ReduceFn>(op), operand(0), op.ints_attr("dims"), sizes,
                   lanes_of(kernel_.type(op.operands[0]).axes, operand(0).sizes), &result);

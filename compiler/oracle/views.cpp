@@ -110,4 +110,55 @@ void copy_permuted(const Tile& a, const std::vector<int64_t>& perm, Tile* result
   copy_strided(a, sizes, strides, result);
 }
 
+namespace {
+
+/// Lengths of the runs that lie side by side in a tile whose dim `dim` is cut: one for each index before it.
+struct Runs {
+  size_t count = 1;
+  size_t step = 1;  // elements of one index of dim
+};
+
+Runs runs_of(const std::vector<int64_t>& sizes, size_t dim) {
+  Runs runs;
+  for (size_t i = 0; i < sizes.size(); ++i) (i < dim ? runs.count : runs.step) *= i == dim ? 1 : static_cast<size_t>(sizes[i]);
+  return runs;
+}
+
+/// Copies `length` elements at `source` of `a` to `target` of `result`, bounds included.
+void copy_run(const Tile& a, size_t source, size_t length, size_t target, Tile* result) {
+  const auto from = static_cast<ptrdiff_t>(source), to = static_cast<ptrdiff_t>(target);
+  const auto end = static_cast<ptrdiff_t>(source + length);
+  if (a.is_float())
+    std::copy(a.floats.begin() + from, a.floats.begin() + end, result->floats.begin() + to);
+  else
+    std::copy(a.ints.begin() + from, a.ints.begin() + end, result->ints.begin() + to);
+  if (result->exact) return;
+  for (size_t i = 0; i < length; ++i) result->bounds[target + i] = a.bound(source + i);
+}
+
+}  // namespace
+
+void copy_slice(const Tile& a, size_t dim, int64_t begin, const std::vector<int64_t>& sizes, Tile* result) {
+  result->shape(a.dtype, sizes, a.exact);
+  const Runs runs = runs_of(sizes, dim);
+  const size_t length = static_cast<size_t>(sizes[dim]) * runs.step;
+  const size_t whole = static_cast<size_t>(a.sizes[dim]) * runs.step;
+  for (size_t run = 0; run < runs.count; ++run) {
+    copy_run(a, run * whole + static_cast<size_t>(begin) * runs.step, length, run * length, result);
+  }
+}
+
+void copy_concat(const std::vector<const Tile*>& parts, size_t dim, const std::vector<int64_t>& sizes, Tile* result) {
+  const bool exact = std::all_of(parts.begin(), parts.end(), [](const Tile* part) { return part->exact; });
+  result->shape(parts[0]->dtype, sizes, exact);
+  const Runs runs = runs_of(sizes, dim);
+  const size_t whole = static_cast<size_t>(sizes[dim]) * runs.step;
+  size_t begin = 0;
+  for (const Tile* part : parts) {
+    const size_t length = static_cast<size_t>(part->sizes[dim]) * runs.step;
+    for (size_t run = 0; run < runs.count; ++run) copy_run(*part, run * length, length, run * whole + begin, result);
+    begin += length;
+  }
+}
+
 }  // namespace kaon::compiler

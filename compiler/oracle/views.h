@@ -17,6 +17,10 @@ void copy_broadcast(const Tile& a, const std::vector<int64_t>& sizes, Tile* resu
 /// all) does not flag.
 void copy_merged(const Tile& before, const Tile& after, const std::vector<uint8_t>& exists, Tile* result);
 void copy_permuted(const Tile& a, const std::vector<int64_t>& perm, Tile* result);
+/// The part of `a` of `sizes` that starts at `begin` on `dim`; it must lie within `a`.
+void copy_slice(const Tile& a, size_t dim, int64_t begin, const std::vector<int64_t>& sizes, Tile* result);
+/// The parts one after the other along `dim`, which make up `sizes`.
+void copy_concat(const std::vector<const Tile*>& parts, size_t dim, const std::vector<int64_t>& sizes, Tile* result);
 
 std::vector<int64_t> row_major_strides(const std::vector<int64_t>& sizes);
 

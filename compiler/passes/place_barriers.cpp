@@ -73,7 +73,10 @@ class Follower {
     if (op.kind == OpKind::kSharedStore) pending->written[op.int_attr("buffer")].insert(layout_text(op));
   }
 
-  std::string layout_text(const Op& store) const { return kernel_.layout(store.operands[0]).to_string(); }
+  /// Stores by strides are the parts of one array, which do not overlap.
+  std::string layout_text(const Op& store) const {
+    return store.find_attr("strides") ? "parts" : kernel_.layout(store.operands[0]).to_string();
+  }
 
   /// A loop's body also follows itself, and may run no time at all; a `while` tests before each turn and once more.
   /// Inserted barriers stay, so this ends.

@@ -9,6 +9,7 @@
 #include "compiler/ir/builder.h"
 #include "compiler/ir/walk.h"
 #include "compiler/passes/partials.h"
+#include "compiler/passes/stage_views.h"
 
 namespace kaon::compiler {
 
@@ -18,9 +19,12 @@ class Stager {
  public:
   explicit Stager(Kernel& kernel) : kernel_(kernel), axes_(kernel) {}
 
+  const Status& status() const { return status_; }
+
   void run(Region* region) {
     std::vector<std::unique_ptr<Op>> old = std::move(region->ops);
     region->ops.clear();
+    SharedTiles tiles;
     for (auto& op : old) {
       for (Region& inner : op->regions) run(&inner);
       if (op->kind == OpKind::kReduce) {
@@ -29,6 +33,15 @@ class Stager {
         Builder builder(kernel_, *region);
         builder.set_range(op->range);
         through_shared(builder, op->operands[0], {kernel_.type(op->result()), kernel_.layout(op->result())}, "convert");
+        rename_last(*region, op->result());
+      } else if (is_moving_view(op->kind)) {
+        Builder builder(kernel_, *region);
+        builder.set_range(op->range);
+        const Result<ValueId> staged = stage_view(builder, *op, &tiles);
+        if (!staged) {
+          status_ = staged.status();
+          return;
+        }
         rename_last(*region, op->result());
       } else {
         region->ops.push_back(std::move(op));
@@ -150,6 +163,7 @@ class Stager {
  private:
   Kernel& kernel_;
   PartialAxes axes_;
+  Status status_;
 };
 
 }  // namespace
@@ -158,6 +172,7 @@ Status stage_reductions(Kernel& kernel, const Target&) {
   kernel.stage = Stage::kStaged;
   Stager stager(kernel);
   stager.run(&kernel.body);
+  if (!stager.status()) return stager.status();
   for (const auto& [from, to] : stager.replaced_) replace_uses(kernel, from, to);
   return Status::ok();
 }

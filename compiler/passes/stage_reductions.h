@@ -7,7 +7,8 @@
 //          shared_store, shared_load, reduce_thread or reduce_lanes   when warp digits are left: the partial results of
 //                         the warps pass through a buffer of their own, and every thread (or, of many, every warp)
 //                         folds all of them
-//        with all dims kept as unit axes, then `squeeze`. A `convert` becomes shared_store and shared_load.
+//        with all dims kept as unit axes, then `squeeze`. A `convert` becomes shared_store and shared_load; a reshape,
+//        slice or concat a `pick`, or the same (stage_views.h).
 //        Buffers are row-major by position, extents being the capacities of the layout. No barriers yet.
 // Why here: everything before works on whole reductions; barriers are placed once all shared accesses are known.
 #pragma once

@@ -78,7 +78,9 @@ std::optional<HostInt> HostInt::binary(ExprOp op, const HostInt& a, const HostIn
   if (op != ExprOp::kAdd && op != ExprOp::kSub && op != ExprOp::kMul) {
     if (x && y) return HostInt(Expr::binary(op, Expr(*x), Expr(*y)).evaluate(nullptr));
     if (a == b && (op == ExprOp::kMin || op == ExprOp::kMax)) return a;
-    if (op == ExprOp::kFloorDiv && y == 1) return a;
+    if (op == ExprOp::kFloorDiv && y && *y > 0) {
+      if (std::optional<HostInt> quotient = a.exact_quotient(*y)) return quotient;
+    }
     return checked(opaque(op, a, b));
   }
   HostInt result;
@@ -111,6 +113,15 @@ std::optional<int64_t> HostInt::constant() const {
   if (terms_.empty()) return 0;
   if (terms_.size() == 1 && terms_.begin()->first.empty()) return terms_.begin()->second;
   return std::nullopt;
+}
+
+std::optional<HostInt> HostInt::exact_quotient(int64_t divisor) const {
+  HostInt result = *this;
+  for (auto& [monomial, factor] : result.terms_) {
+    if (factor % divisor != 0) return std::nullopt;
+    factor /= divisor;
+  }
+  return result;
 }
 
 bool HostInt::is_natural() const {

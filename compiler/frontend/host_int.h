@@ -22,6 +22,8 @@ class HostInt {
   static std::optional<HostInt> binary(ExprOp op, const HostInt& a, const HostInt& b);
 
   std::optional<int64_t> constant() const;
+  /// This divided by `divisor` > 0 where that comes out even whatever the dimensions are: 2*H by 2, but not H + 1.
+  std::optional<HostInt> exact_quotient(int64_t divisor) const;
   /// True when the value is known not to be negative whatever the dimensions are.
   bool is_natural() const;
   /// "2*H", "B + 1".

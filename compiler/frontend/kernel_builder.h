@@ -39,6 +39,17 @@ class KernelBuilder {
   };
   struct AxisRange {
     std::optional<HostInt> begin, end;  // of tile axes, where the host knows them
+    std::string length;                 // of a part that the device cuts: what was asked for, in normal form
+  };
+  /// What a slice asks for: bounds in normal form, with the values that they are where the host does not know them.
+  struct SliceBounds {
+    std::optional<HostInt> begin, end;               // where the host knows them
+    ValueId begin_value = kNoValue, end_value = kNoValue;  // where it does not
+    bool is_on_device() const { return begin_value != kNoValue || end_value != kNoValue; }
+  };
+  struct DeviceLength {
+    std::string text;                 // end - begin, in normal form
+    std::optional<int64_t> constant;  // if it is one
   };
   /// One operand of an operator with its source, for messages and for its conversion.
   struct Operand {
@@ -162,10 +173,10 @@ class KernelBuilder {
                       std::vector<Subscript>* out);
   bool tile_subscript(const ast::Expression& item, const Value& variable, const Value& tensor, size_t dim,
                       bool is_store, std::vector<Subscript>* out);
-  bool slice_subscript(const ast::Expression& item, const Value& tensor, size_t dim, std::vector<Subscript>* out);
+  bool slice_subscript(const ast::Expression& item, const Value& tensor, size_t dim, bool is_store,
+                       std::vector<Subscript>* out);
   bool scalar_subscript(const ast::Expression& item, const Value& value, const Value& tensor, size_t dim,
                         std::vector<Subscript>* out);
-  std::optional<HostInt> slice_bound(const ast::Expression& node, const HostInt& extent);
   int occurrences(const std::vector<Subscript>& subscripts, const HostInt& extent);
 
   // Tuples and inlined functions: functions.cpp.
@@ -197,6 +208,50 @@ class KernelBuilder {
   Value store_call(const ast::Expression& node);
   void call_statement(const ast::Statement& statement);
   bool stands_in_loop(const ast::Expression& node);
+
+  // Views that regroup, reorder and repeat axes: view_calls.cpp.
+  Value reshape(const ast::Expression& node);
+  Value permute(const ast::Expression& node);
+  Value transpose(const ast::Expression& node);
+  Value swap_axes(const ast::Expression& node);
+  Value expand(const ast::Expression& node);
+  Value expand_as(const ast::Expression& node);
+  Value squeeze(const ast::Expression& node);
+  Value unsqueeze(const ast::Expression& node);
+  std::optional<ValueId> viewed_value(const ast::Expression& node);
+  std::optional<int64_t> dim_argument(const ast::Expression& node, size_t place, int rank, std::optional<int64_t> fallback);
+  std::optional<int64_t> axis_position(const ast::Expression& item, int64_t dim, int rank);
+  std::optional<std::vector<AxisId>> reshaped_axes(const ast::Expression& node, const Type& from);
+  std::optional<int64_t> reshape_extent(const ast::Expression& item, const Type& from);
+  Value expand_to(const ast::Expression& node, ValueId value, const std::vector<AxisId>& axes);
+  AxisId part_axis(const HostInt& extent, const std::vector<AxisId>& others);
+
+  // Values cut into parts and put together: part_calls.cpp, slices.cpp.
+  Value split(const ast::Expression& node);
+  Value chunk(const ast::Expression& node);
+  Value unbind(const ast::Expression& node);
+  Value join(const ast::Expression& node);
+  Value stack(const ast::Expression& node);
+  Value concat(const ast::Expression& node);
+  bool listed_values(const ast::Expression& node, const char* usage, std::vector<Operand>* out);
+  ValueId stacked(const std::vector<ValueId>& values, int dim);
+  Value unbound(const ast::Expression& node, ValueId value, int dim);
+  ValueId cut(ValueId value, int dim, const HostInt& begin, AxisId part);
+  std::optional<std::pair<ValueId, bool>> cut_item(const ast::Expression& item, ValueId value, int dim);
+  std::optional<ValueId> cut_by_host(const ast::Expression& item, ValueId value, int dim, const SliceBounds& bounds,
+                                     const HostInt& extent);
+  std::optional<ValueId> cut_by_device(const ast::Expression& item, ValueId value, int dim, const SliceBounds& bounds);
+  std::optional<ValueId> cut_at(const ast::Expression& item, const Value& index, ValueId value, int dim);
+  bool slice_bounds(const ast::Expression& item, const std::optional<HostInt>& extent, SliceBounds* out);
+  bool device_slice(const ast::Expression& item, const Value& tensor, size_t dim, bool is_store,
+                    const SliceBounds& bounds, std::vector<Subscript>* out);
+  DeviceLength length_of(const SliceBounds& bounds);
+  std::string scalar_text(ValueId value);
+  ValueId axis_size(AxisId axis);
+  ValueId clamped(ValueId value, ValueId low, ValueId high);
+  ValueId bound_value(const std::optional<HostInt>& host, ValueId value);
+  AxisId device_axis(const std::string& key, const std::string& name, const std::string& length, ValueId extent);
+  void adopt_axes(const Type& type, Place* place);
 
   // Calls: calls.cpp (functions), reductions.cpp, creation.cpp.
   Value call(const ast::Expression& node);

@@ -120,6 +120,7 @@ Value KernelBuilder::store_call(const ast::Expression& node) {
   if (!place_argument(node, *tensor, /*is_store=*/true, &place)) return Value::error();
   const Operand operand{expression(*node.children[2]), node.children[2].get()};
   builder_.set_range(node.range);
+  if (operand.value.is_typed()) adopt_axes(type_of(operand.value), &place);
   const std::optional<ValueId> value = value_at(operand, *tensor, place, node.children[1]->range);
   if (!value || !mask_argument(node, place, &mask)) return Value::error();
   builder_.set_range(node.range);

@@ -200,6 +200,7 @@ void KernelBuilder::store(const ast::Statement& statement) {
   const Operand value{expression(*statement.value), statement.value.get()};
   builder_.set_range(statement.range);
   if (!ok || value.value.is_error()) return;
+  if (value.value.is_typed()) adopt_axes(type_of(value.value), &place);
   const std::optional<ValueId> stored = value_at(value, tensor, place, target.range);
   if (stored) builder_.store(tensor.tensor, place.index, *stored);
 }

@@ -54,26 +54,28 @@ Value KernelBuilder::load(const ast::Expression& node, const Value& tensor) {
 Value KernelBuilder::view(const ast::Expression& node, const Value& base) {
   const int rank = type_of(base).rank();
   int listed = 0;
-  std::vector<size_t> new_axes;
-  for (size_t i = 1; i < node.children.size(); ++i) {
-    const ast::Expression& item = *node.children[i];
-    if (item.kind == ExpressionKind::kNone) {
-      new_axes.push_back(i - 1);
-    } else if (is_whole_slice(item)) {
-      ++listed;
-    } else {
-      return fail(item.range,
-                  "a value's subscript holds only `:` and `None`; parts of a value are not supported yet, "
-                  "load the part from its tensor");
-    }
-  }
+  for (size_t i = 1; i < node.children.size(); ++i) listed += node.children[i]->kind != ExpressionKind::kNone;
   if (listed != rank) {
     return fail(node.focus, "the value is " + describe(base) + " with " + std::to_string(rank) +
                                 (rank == 1 ? " axis" : " axes") + ", the subscript has " + std::to_string(listed) +
-                                " `:`; write one for each axis");
+                                (listed == 1 ? " item" : " items") + "; write `:` for each axis that stays whole");
   }
   ValueId value = materialise(base);
-  for (size_t position : new_axes) value = builder_.expand_dims(value, static_cast<int>(position));
+  int dim = 0;
+  for (size_t i = 1; i < node.children.size(); ++i) {
+    const ast::Expression& item = *node.children[i];
+    if (item.kind == ExpressionKind::kNone) {
+      value = builder_.expand_dims(value, dim++);
+    } else if (is_whole_slice(item)) {
+      ++dim;
+    } else {
+      const std::optional<std::pair<ValueId, bool>> part = cut_item(item, value, dim);
+      if (!part) return Value::error();
+      value = part->first;
+      dim += part->second ? 1 : 0;
+    }
+    builder_.set_range(node.range);
+  }
   return Value::typed(value);
 }
 
@@ -107,7 +109,7 @@ bool KernelBuilder::place_of(const Items& items, SourceRange focus, const Value&
 
 bool KernelBuilder::subscript_item(const ast::Expression& item, const Value& tensor, size_t dim, bool is_store,
                                    std::vector<Subscript>* out) {
-  if (item.kind == ExpressionKind::kSlice) return slice_subscript(item, tensor, dim, out);
+  if (item.kind == ExpressionKind::kSlice) return slice_subscript(item, tensor, dim, is_store, out);
   const Value value = expression(item);
   if (value.is_error()) return false;
   if (value.kind == Value::Kind::kTileVariable) return tile_subscript(item, value, tensor, dim, is_store, out);
@@ -145,25 +147,6 @@ bool KernelBuilder::tile_subscript(const ast::Expression& item, const Value& var
   return true;
 }
 
-std::optional<HostInt> KernelBuilder::slice_bound(const ast::Expression& node, const HostInt& extent) {
-  const Value value = expression(node);
-  if (value.is_error()) return std::nullopt;
-  if (!require_number({value, &node})) return std::nullopt;
-  std::optional<HostInt> bound =
-      value.kind == Value::Kind::kIntLiteral ? std::optional<HostInt>(value.int_value) : value.host;
-  if (!bound) {
-    fail(node.range, "a slice's bounds are constants, dimensions or i64 parameters, got " + describe(value) +
-                         "; bounds computed on the device are not supported yet");
-    return std::nullopt;
-  }
-  if (bound->constant().value_or(0) < 0) {
-    fail(node.range,
-         "bound " + bound->to_string() + " is negative; count from the end with " + from_end(extent, *bound));
-    return std::nullopt;
-  }
-  return bound;
-}
-
 int KernelBuilder::occurrences(const std::vector<Subscript>& subscripts, const HostInt& extent) {
   int count = 0;
   for (const Subscript& earlier : subscripts) {
@@ -174,18 +157,13 @@ int KernelBuilder::occurrences(const std::vector<Subscript>& subscripts, const H
   return count;
 }
 
-bool KernelBuilder::slice_subscript(const ast::Expression& item, const Value& tensor, size_t dim,
+bool KernelBuilder::slice_subscript(const ast::Expression& item, const Value& tensor, size_t dim, bool is_store,
                                     std::vector<Subscript>* out) {
   const HostInt& extent = facts_.extents[static_cast<size_t>(tensor.tensor)][dim];
-  HostInt begin(0);
-  HostInt end = extent;
-  for (int side = 0; side < 2; ++side) {
-    const ast::ExpressionPtr& node = item.children[static_cast<size_t>(side)];
-    if (node == nullptr) continue;
-    const std::optional<HostInt> bound = slice_bound(*node, extent);
-    if (!bound) return false;
-    (side == 0 ? begin : end) = *bound;
-  }
+  SliceBounds bounds;
+  if (!slice_bounds(item, extent, &bounds)) return false;
+  if (bounds.is_on_device()) return device_slice(item, tensor, dim, is_store, bounds, out);
+  const HostInt begin = *bounds.begin, end = *bounds.end;
   const std::optional<HostInt> length = HostInt::binary(ExprOp::kSub, end, begin);
   const std::optional<HostInt> room = HostInt::binary(ExprOp::kSub, extent, end);
   const std::string text = begin.to_string() + ":" + end.to_string();

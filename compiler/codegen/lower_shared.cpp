@@ -26,7 +26,8 @@ DeviceFunction read_function(unsigned bytes) {
 std::vector<std::pair<llvm::Value*, std::vector<uint32_t>>> by_condition(const Registers& masks) {
   std::vector<std::pair<llvm::Value*, std::vector<uint32_t>>> groups;
   for (uint32_t reg = 0; reg < masks.size(); ++reg) {
-    auto found = std::find_if(groups.begin(), groups.end(), [&](const auto& group) { return group.first == masks[reg]; });
+    auto found =
+        std::find_if(groups.begin(), groups.end(), [&](const auto& group) { return group.first == masks[reg]; });
     if (found == groups.end()) found = groups.insert(groups.end(), {masks[reg], {}});
     found->second.push_back(reg);
   }
@@ -66,7 +67,8 @@ llvm::Value* Lowering::shared_offset(const Op& op, const Layout& layout, DType d
   llvm::Value* position = b_.getInt32(static_cast<uint32_t>(places.offset));
   for (int dim = 0; dim < layout.rank(); ++dim) {
     llvm::Value* stride = b_.getInt32(static_cast<uint32_t>(places.strides[static_cast<size_t>(dim)]));
-    position = b_.CreateAdd(position, b_.CreateMul(thread_position(layout, dim), stride, "", true, true), "", true, true);
+    position =
+        b_.CreateAdd(position, b_.CreateMul(thread_position(layout, dim), stride, "", true, true), "", true, true);
   }
   if (op.kind == OpKind::kSharedLoad && !op.operands.empty()) {
     position = b_.CreateAdd(position, b_.CreateTrunc(scalar(op.operands[0]), b_.getInt32Ty()));
@@ -127,9 +129,11 @@ void Lowering::lower_shared_load(const Op& op) {
       b_.SetInsertPoint(read);
     }
     for (const uint32_t reg : group) {
-      llvm::Value* loaded = call(read_function(bytes), {b_.CreateAdd(base, b_.getInt32(places.part(layout, reg) * bytes)), site()});
-      result[reg] = bytes == 8 ? from_words({b_.CreateExtractValue(loaded, 0), b_.CreateExtractValue(loaded, 1)}, dtype, 1)[0]
-                               : from_memory(loaded, dtype);
+      llvm::Value* loaded =
+          call(read_function(bytes), {b_.CreateAdd(base, b_.getInt32(places.part(layout, reg) * bytes)), site()});
+      result[reg] = bytes == 8
+                        ? from_words({b_.CreateExtractValue(loaded, 0), b_.CreateExtractValue(loaded, 1)}, dtype, 1)[0]
+                        : from_memory(loaded, dtype);
     }
     if (done == nullptr) continue;
     llvm::BasicBlock* read = b_.GetInsertBlock();

@@ -13,11 +13,12 @@ namespace kaon::compiler {
 
 namespace {
 
-/// The axes that decide tile sizes: unit axes are left out, and blocks stand for the tile axes that run by them.
-std::vector<AxisId> real_axes(const Kernel& kernel, const std::vector<AxisId>& axes) {
+/// The roots of axes, each once.
+std::vector<AxisId> real_axes(const AxisLinks& links, const std::vector<AxisId>& axes) {
   std::vector<AxisId> out;
   for (const AxisId axis : axes) {
-    if (axis != kUnitAxis) out.push_back(block_of(kernel, axis));
+    const AxisId root = links.root(axis);
+    if (root != kUnitAxis && std::find(out.begin(), out.end(), root) == out.end()) out.push_back(root);
   }
   return out;
 }
@@ -27,24 +28,24 @@ bool contains_all(const std::vector<AxisId>& outer, const std::vector<AxisId>& i
                      [&](AxisId axis) { return std::find(outer.begin(), outer.end(), axis) != outer.end(); });
 }
 
-/// The axis that walks the last dimension of an access by its coordinates, or kUnitAxis.
-AxisId contiguous_axis(const Kernel& kernel, const Op& op) {
+/// The root of the axis that walks the last dimension of an access by its coordinates, or kUnitAxis.
+AxisId contiguous_axis(const AxisLinks& links, const Op& op) {
   const auto& index = op.index_attr("index");
   if (index.empty() || index.back().kind != Indexer::Kind::kAxis) return kUnitAxis;
-  return block_of(kernel, index.back().axis);
+  return links.root(index.back().axis);
 }
 
-/// The axis whose neighbours read or write neighbours in memory, also through a tile of indices.
-AxisId neighbour_axis(const Kernel& kernel, const std::vector<const Op*>& definitions, const Op& op) {
+/// The root of the axis whose neighbours read or write neighbours in memory, also through a tile of indices.
+AxisId neighbour_axis(const Kernel& kernel, const AxisLinks& links, const std::vector<const Op*>& definitions,
+                      const Op& op) {
   const auto& index = op.index_attr("index");
-  if (index.empty() || index.back().kind != Indexer::Kind::kTile) return contiguous_axis(kernel, op);
-  const AxisId axis = unit_step_axis(kernel, definitions, op.operands[static_cast<size_t>(index.back().operand)]);
-  return axis == kUnitAxis ? axis : block_of(kernel, axis);
+  if (index.empty() || index.back().kind != Indexer::Kind::kTile) return contiguous_axis(links, op);
+  return links.root(unit_step_axis(kernel, definitions, op.operands[static_cast<size_t>(index.back().operand)]));
 }
 
-std::vector<AxisId> access_axes(const Kernel& kernel, const Op& op) {
+std::vector<AxisId> access_axes(const Kernel& kernel, const AxisLinks& links, const Op& op) {
   const ValueId tile = op.kind == OpKind::kLoad ? op.result() : op.operands[0];
-  return real_axes(kernel, kernel.type(tile).axes);
+  return real_axes(links, kernel.type(tile).axes);
 }
 
 /// Chooses the inner axis by vote: accesses of whole tiles of the set first, then any.
@@ -53,8 +54,8 @@ void choose_inner(const Kernel& kernel, AxisSet* set) {
   const std::vector<const Op*> definitions = defining_ops(kernel);
   walk(kernel.body, [&](const Op& op, const ConstOpPlace&) {
     if (!is_access(op.kind)) return;
-    const std::vector<AxisId> axes = access_axes(kernel, op);
-    const AxisId axis = neighbour_axis(kernel, definitions, op);
+    const std::vector<AxisId> axes = access_axes(kernel, *set->links, op);
+    const AxisId axis = neighbour_axis(kernel, *set->links, definitions, op);
     if (axis == kUnitAxis || !contains_all(set->axes, axes)) return;
     votes[axis] += axes.size() == set->axes.size() ? 1000 : 1;
   });
@@ -72,11 +73,13 @@ void choose_inner(const Kernel& kernel, AxisSet* set) {
 void measure_elements(const Kernel& kernel, AxisSet* set) {
   walk(kernel.body, [&](const Op& op, const ConstOpPlace&) {
     for (const ValueId result : op.results) {
-      if (!contains_all(real_axes(kernel, kernel.type(result).axes), set->axes)) continue;
+      if (!contains_all(real_axes(*set->links, kernel.type(result).axes), set->axes)) continue;
       set->widest_bytes = std::max(set->widest_bytes, static_cast<uint32_t>(dtype_bytes(kernel.type(result).dtype)));
     }
     if (op.kind != OpKind::kLoad && op.kind != OpKind::kStore) return;
-    if (contiguous_axis(kernel, op) != set->inner || !contains_all(set->axes, access_axes(kernel, op))) return;
+    if (contiguous_axis(*set->links, op) != set->inner ||
+        !contains_all(set->axes, access_axes(kernel, *set->links, op)))
+      return;
     const auto& tensor = kernel.signature.tensors[static_cast<size_t>(op.int_attr("tensor"))];
     const auto bytes = static_cast<uint32_t>(dtype_bytes(tensor.dtype));
     set->narrowest_bytes = set->narrowest_bytes == 0 ? bytes : std::min(set->narrowest_bytes, bytes);
@@ -84,11 +87,11 @@ void measure_elements(const Kernel& kernel, AxisSet* set) {
 }
 
 /// Lengths lie in one way, so all values along a jagged axis and its parents do: the sets that have them become one.
-void merge_jagged(const Kernel& kernel, std::vector<std::vector<AxisId>>* sets) {
+void merge_jagged(const Kernel& kernel, const AxisLinks& links, std::vector<std::vector<AxisId>>* sets) {
   for (AxisId axis = 0; axis < static_cast<AxisId>(kernel.axes.size()); ++axis) {
-    std::vector<AxisId> wanted = real_axes(kernel, parents_of(kernel, axis));
+    std::vector<AxisId> wanted = real_axes(links, parents_of(kernel, axis));
     if (wanted.empty()) continue;
-    wanted.push_back(block_of(kernel, axis));
+    wanted.push_back(links.root(axis));
     std::vector<AxisId>* first = nullptr;
     for (auto set = sets->begin(); set != sets->end();) {
       if (!contains_all(*set, wanted) || first == nullptr) {
@@ -107,9 +110,10 @@ void merge_jagged(const Kernel& kernel, std::vector<std::vector<AxisId>>* sets) 
 }  // namespace
 
 std::vector<AxisSet> find_axis_sets(const Kernel& kernel) {
+  const auto links = std::make_shared<const AxisLinks>(find_axis_links(kernel));
   std::vector<std::vector<AxisId>> found;
   auto add = [&](ValueId value) {
-    std::vector<AxisId> axes = real_axes(kernel, kernel.type(value).axes);
+    std::vector<AxisId> axes = real_axes(*links, kernel.type(value).axes);
     if (axes.empty()) return;
     for (const auto& other : found) {
       if (contains_all(other, axes)) return;
@@ -123,12 +127,13 @@ std::vector<AxisSet> find_axis_sets(const Kernel& kernel) {
     std::for_each(op.results.begin(), op.results.end(), add);
     for (const Region& region : op.regions) std::for_each(region.args.begin(), region.args.end(), add);
   });
-  merge_jagged(kernel, &found);
+  merge_jagged(kernel, *links, &found);
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });
   std::vector<AxisSet> sets;
   for (auto& axes : found) {
     AxisSet set;
     set.axes = std::move(axes);
+    set.links = links;
     choose_inner(kernel, &set);
     measure_elements(kernel, &set);
     sets.push_back(std::move(set));
@@ -136,8 +141,9 @@ std::vector<AxisSet> find_axis_sets(const Kernel& kernel) {
   return sets;
 }
 
-int home_set(const Kernel& kernel, const std::vector<AxisSet>& sets, const std::vector<AxisId>& axes) {
-  const std::vector<AxisId> real = real_axes(kernel, axes);
+int home_set(const std::vector<AxisSet>& sets, const std::vector<AxisId>& axes) {
+  if (sets.empty()) return -1;
+  const std::vector<AxisId> real = real_axes(*sets[0].links, axes);
   if (real.empty()) return -1;
   for (size_t i = 0; i < sets.size(); ++i) {
     if (contains_all(sets[i].axes, real)) return static_cast<int>(i);

@@ -2,28 +2,31 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "compiler/config/axis_links.h"
 #include "compiler/ir/ir.h"
 
 namespace kaon::compiler {
 
 /// A maximal set of axes that occur together in some value: its threads are dealt out to these axes. The axes of
-/// every value lie in at least one set; a registered block stands for the tile axes that run by it.
+/// every value lie in at least one set, by themselves or by the root that views link them to.
 struct AxisSet {
-  std::vector<AxisId> axes;      // outermost first, as in the value that the set was found in
-  AxisId inner = kUnitAxis;      // along which most accesses are contiguous; one of axes
-  uint32_t narrowest_bytes = 0;  // of the elements accessed along inner; 0 when nothing is
-  uint32_t widest_bytes = 0;     // of the elements of any value that has all the axes
+  std::vector<AxisId> axes;                // roots, outermost first, as in the value that the set was found in
+  AxisId inner = kUnitAxis;                // along which most accesses are contiguous; one of axes
+  uint32_t narrowest_bytes = 0;            // of the elements accessed along inner; 0 when nothing is
+  uint32_t widest_bytes = 0;               // of the elements of any value that has all the axes
+  std::shared_ptr<const AxisLinks> links;  // of the kernel, the same in every set
 };
 
 /// Largest sets first, then in program order. Axes of partial results are left out.
 std::vector<AxisSet> find_axis_sets(const Kernel& kernel);
 
 /// The sets' member that a value with these axes belongs to: the first that has them all. -1 for a scalar.
-int home_set(const Kernel& kernel, const std::vector<AxisSet>& sets, const std::vector<AxisId>& axes);
+int home_set(const std::vector<AxisSet>& sets, const std::vector<AxisId>& axes);
 
 /// `scale * slot + offset` with scale > 0: what a guard can bound or divide. A constant has slot -1 and scale 0.
 struct LinearExpr {

@@ -5,6 +5,7 @@
 
 #include "compiler/config/grid_nest.h"
 #include "compiler/config/knob_list.h"
+#include "compiler/config/part_views.h"
 #include "compiler/config/tile_plan.h"
 #include "compiler/ir/walk.h"
 
@@ -15,11 +16,12 @@ namespace {
 // Registers beside the elements of a tile: addresses, masks, counters. Measured on row kernels: 13 to 20.
 constexpr uint64_t kOtherRegisters = 24;
 
-/// The sets of what is left when nobody reads dead code.
-std::vector<AxisSet> live_axis_sets(const Kernel& logical) {
+/// What is left when parts are pushed to loads and stores and nobody reads dead code.
+Kernel prepared(const Kernel& logical) {
   Kernel live = clone(logical);
+  push_parts(live);
   erase_dead_ops(live);
-  return find_axis_sets(live);
+  return live;
 }
 
 bool starts_with(const std::string& text, const char* prefix) { return text.rfind(prefix, 0) == 0; }
@@ -33,7 +35,7 @@ std::string joined_names(const std::vector<Knob>& knobs) {
 }  // namespace
 
 ConfigSpace::ConfigSpace(const Kernel& logical, const Target& target)
-    : logical_(logical), target_(target), sets_(live_axis_sets(logical)) {
+    : logical_(prepared(logical)), target_(target), sets_(find_axis_sets(logical_)) {
   KnobList list = list_knobs(logical_, sets_);
   knobs_ = std::move(list.knobs);
   num_shape_knobs_ = list.num_shape_knobs;

@@ -21,7 +21,6 @@ struct Knob {
 
 class ConfigSpace {
  public:
-  /// `logical` must outlive the space.
   ConfigSpace(const Kernel& logical, const Target& target);
   const std::vector<Knob>& knobs() const { return knobs_; }
   const Knob* find(const std::string& name) const;
@@ -51,7 +50,7 @@ class ConfigSpace {
   void drop_neutral(Config* config) const;
   void extend(size_t knob, Config* partial, size_t limit, std::set<Config>* seen, std::vector<Config>* out) const;
 
-  const Kernel& logical_;
+  Kernel logical_;  // as the pipeline's first pass leaves it
   Target target_;
   std::vector<AxisSet> sets_;
   std::vector<Knob> knobs_;

@@ -96,9 +96,44 @@ class SetPlanner {
     if (size > 0) most = std::min(most, next_power_of_two(ceil_div_u(static_cast<uint64_t>(size), vec)));
     for (uint64_t lanes = most; lanes > 1; --lanes) {
       const bool divides = !exact || size == 0 || static_cast<uint64_t>(size) % (vec * lanes) == 0;
-      if (is_thread_count(lanes, num_warps_) && divides) return lanes;
+      if (is_thread_count(lanes, num_warps_) && divides && serves_views(size, vec, lanes)) return lanes;
     }
     return 1;
+  }
+
+  const RootNeeds& needs(AxisId id) const { return set_.links->needs[static_cast<size_t>(id)]; }
+
+  /// Whether the digits of the inner axis can be cut where its views want it.
+  bool serves_views(int64_t size, uint64_t vec, uint64_t lanes) const {
+    if (size == 0 || needs(set_.inner).empty()) return true;
+    const auto digit = [](uint64_t radix, Where where) { return Digit{static_cast<uint32_t>(radix), where, 1}; };
+    return satisfies({digit(vec, Where::kRegister), digit(std::min<uint64_t>(lanes, kLanes), Where::kLane),
+                      digit(ceil_div_u(lanes, kLanes), Where::kWarp),
+                      digit(ceil_div_u(static_cast<uint64_t>(size), vec * lanes), Where::kRegister)},
+                     needs(set_.inner));
+  }
+
+  /// Neighbours of one thread and threads along the inner axis. Views may ask for more neighbours than the knob, or for
+  /// fewer: those that leave work to the most threads are taken.
+  Status choose_inner(int64_t size, uint32_t* vec, uint64_t* lanes) const {
+    KAON_ASSIGN_OR_RETURN(*vec, inner_vec(size));
+    KAON_ASSIGN_OR_RETURN(*lanes, inner_lanes(size, *vec));
+    if (size == 0 || needs(set_.inner).empty()) return Status::ok();
+    std::vector<uint32_t> candidates;
+    for (uint32_t v = *vec; v <= size && size % v == 0; v *= 2) candidates.push_back(v);
+    for (uint32_t v = *vec / 2; v >= 1; v /= 2) candidates.push_back(v);
+    bool found = false;
+    uint64_t most = 0;
+    for (const uint32_t candidate : candidates) {
+      KAON_ASSIGN_OR_RETURN(const uint64_t threads, inner_lanes(size, candidate));
+      if (threads <= most || !serves_views(size, candidate, threads)) continue;
+      most = *lanes = threads;
+      *vec = candidate;
+      found = true;
+    }
+    if (found) return Status::ok();
+    return illegal("lanes." + axis(set_.inner).name + "=" + std::to_string(*lanes) + ": parts of " +
+                   axis(set_.inner).name + " that the kernel takes would be torn between threads");
   }
 
   Result<uint64_t> inner_lanes(int64_t size, uint32_t vec) const {
@@ -118,8 +153,9 @@ class SetPlanner {
   Status plan_inner() {
     const Axis& a = axis(set_.inner);
     KAON_ASSIGN_OR_RETURN(const int64_t size, fixed_size(set_.inner));
-    KAON_ASSIGN_OR_RETURN(const uint32_t vec, inner_vec(size));
-    KAON_ASSIGN_OR_RETURN(const uint64_t lanes, inner_lanes(size, vec));
+    uint32_t vec = 1;
+    uint64_t lanes = 1;
+    KAON_RETURN_IF_ERROR(choose_inner(size, &vec, &lanes));
     uint64_t repetitions = 1;
     if (size == 0) {
       KAON_ASSIGN_OR_RETURN(const RowPlan row, row_knob(config_, a));
@@ -160,6 +196,7 @@ class SetPlanner {
       for (uint64_t w = 1; w <= wanted; ++w) {
         if (warps_left % w == 0) warps = w;
       }
+      share_with_views(id, size, &lanes, &warps);
       repetitions = ceil_div_u(static_cast<uint64_t>(size), lanes * warps);
     } else {
       lanes = std::gcd(static_cast<uint64_t>(size), lanes_left);
@@ -170,6 +207,27 @@ class SetPlanner {
     add_register_digit(&share, repetitions);
     KAON_RETURN_IF_ERROR(finish(share));
     return share;
+  }
+
+  /// Fewer threads along an axis of constant extent, until its digits can be cut where its views want it: one always
+  /// can.
+  void share_with_views(AxisId id, int64_t size, uint64_t* lanes, uint64_t* warps) const {
+    const auto serves = [&] {
+      const uint64_t rest = ceil_div_u(static_cast<uint64_t>(size), *lanes * *warps);
+      return satisfies({{static_cast<uint32_t>(*lanes), Where::kLane, 1},
+                        {static_cast<uint32_t>(*warps), Where::kWarp, 1},
+                        {static_cast<uint32_t>(rest), Where::kRegister, 1}},
+                       needs(id));
+    };
+    if (needs(id).empty()) return;
+    while (!serves() && *lanes * *warps > 1) {
+      if (*warps > 1) {
+        do --*warps;
+        while (num_warps_ / warp_unit_ % *warps != 0);
+      } else {
+        *lanes /= 2;
+      }
+    }
   }
 
   void add_register_digit(AxisShare* share, uint64_t radix) {
@@ -209,40 +267,46 @@ class SetPlanner {
 
 }  // namespace
 
-Layout TilePlan::layout(size_t set, const std::vector<AxisId>& value_axes) const {
-  std::vector<AxisId> axes = value_axes;
-  for (AxisId& axis : axes) {
-    if (const auto block = block_axes.find(axis); block != block_axes.end()) axis = block->second;
-  }
-  std::vector<std::vector<Digit>> whole;
-  std::vector<int64_t> missing;
-  const auto& members = shares[set].shares;
-  for (size_t i = 0; i < members.size(); ++i) {
-    whole.push_back(members[i].digits);
-    if (std::find(axes.begin(), axes.end(), members[i].axis) == axes.end()) missing.push_back(static_cast<int64_t>(i));
-  }
-  const Layout kept = Layout(std::move(whole), num_warps).drop(missing);
+Layout TilePlan::layout(size_t set, const std::vector<AxisId>& axes) const {
+  const AxisLinks& links = *sets[set].links;
   std::vector<std::vector<Digit>> digits(axes.size());
   for (size_t i = 0; i < axes.size(); ++i) {
-    for (size_t j = 0; j < members.size(); ++j) {
-      if (axes[i] == members[j].axis) digits[i] = kept.digits(static_cast<int>(j));
+    if (axes[i] == kUnitAxis) continue;
+    const AxisLink& link = links.link(axes[i]);
+    for (const AxisShare& member : shares[set].shares) {
+      bool ok = true;
+      if (member.axis == link.root) digits[i] = cut_digits(member.digits, link.low, link.high, &ok);
     }
   }
-  return Layout(std::move(digits), num_warps);
+  return Layout(std::move(digits), num_warps).drop({});  // closes the gaps that the other axes' registers leave
 }
+
+namespace {
+
+/// Tile sizes of the axes that lie on others'.
+void add_linked_blocks(const Kernel& kernel, TilePlan* plan) {
+  const AxisLinks& links = *plan->sets[0].links;
+  for (size_t i = 0; i < kernel.axes.size(); ++i) {
+    const auto axis = static_cast<AxisId>(i);
+    const auto root = plan->blocks.find(links.root(axis));
+    if (!links.is_linked(axis) || root == plan->blocks.end()) continue;
+    const AxisLink& link = links.link(axis);
+    plan->linked_blocks[axis] = (link.high == 0 ? root->second : link.high) / link.low;
+  }
+}
+
+}  // namespace
 
 Result<TilePlan> plan_tiles(const Kernel& kernel, const std::vector<AxisSet>& sets, const Config& config) {
   TilePlan plan;
   KAON_ASSIGN_OR_RETURN(const int64_t num_warps, int_knob(config, "num_warps", 1, 32));
   plan.num_warps = static_cast<uint32_t>(num_warps);
   plan.sets = sets;
-  for (AxisId axis = 0; axis < static_cast<AxisId>(kernel.axes.size()); ++axis) {
-    if (block_of(kernel, axis) != axis) plan.block_axes[axis] = block_of(kernel, axis);
-  }
   for (const AxisSet& set : sets) {
     KAON_ASSIGN_OR_RETURN(TileShares shares, SetPlanner(kernel, set, config, plan.num_warps, &plan.blocks).plan());
     plan.shares.push_back(std::move(shares));
   }
+  if (!sets.empty()) add_linked_blocks(kernel, &plan);
   return plan;
 }
 

@@ -31,9 +31,9 @@ struct TileShares {
 struct TilePlan {
   uint32_t num_warps = 0;
   std::vector<AxisSet> sets;
-  std::vector<TileShares> shares;       // one per set
-  std::map<AxisId, int64_t> blocks;     // tile size, capacity or padded extent of every axis of a set
-  std::map<AxisId, AxisId> block_axes;  // of tile axes that run by a registered block
+  std::vector<TileShares> shares;           // one per set
+  std::map<AxisId, int64_t> blocks;         // tile size, capacity or padded extent of every axis of a set
+  std::map<AxisId, int64_t> linked_blocks;  // the same of every axis that lies on one of a set
 
   /// Layout of a value with these axes (unit axes included), which belongs to set `set`.
   Layout layout(size_t set, const std::vector<AxisId>& axes) const;

@@ -43,7 +43,7 @@ class KernelBuilder {
   };
   /// What a slice asks for: bounds in normal form, with the values that they are where the host does not know them.
   struct SliceBounds {
-    std::optional<HostInt> begin, end;               // where the host knows them
+    std::optional<HostInt> begin, end;                     // where the host knows them
     ValueId begin_value = kNoValue, end_value = kNoValue;  // where it does not
     bool is_on_device() const { return begin_value != kNoValue || end_value != kNoValue; }
   };
@@ -219,7 +219,8 @@ class KernelBuilder {
   Value squeeze(const ast::Expression& node);
   Value unsqueeze(const ast::Expression& node);
   std::optional<ValueId> viewed_value(const ast::Expression& node);
-  std::optional<int64_t> dim_argument(const ast::Expression& node, size_t place, int rank, std::optional<int64_t> fallback);
+  std::optional<int64_t> dim_argument(const ast::Expression& node, size_t place, int rank,
+                                      std::optional<int64_t> fallback);
   std::optional<int64_t> axis_position(const ast::Expression& item, int64_t dim, int rank);
   std::optional<std::vector<AxisId>> reshaped_axes(const ast::Expression& node, const Type& from);
   std::optional<int64_t> reshape_extent(const ast::Expression& item, const Type& from);

@@ -2,12 +2,17 @@
 #include <algorithm>
 
 #include "compiler/frontend/builtins.h"
+#include "compiler/ir/block_axis.h"
 #include "compiler/ir/type_rules.h"
 
 namespace kaon::compiler {
 namespace {
 
 constexpr int64_t kMaxParts = 64;
+
+bool is_tile(const Kernel& kernel, AxisId axis) {
+  return axis != kUnitAxis && (kernel.axis(axis).kind == AxisKind::kTile || is_block(kernel.axis(axis)));
+}
 
 /// "2" of "2 equal parts" with its extent, for messages.
 std::string axis_extent_text(const std::string& extent) { return "axis of extent " + extent; }
@@ -43,13 +48,14 @@ Value KernelBuilder::chunk(const ast::Expression& node) {
                 "chunk into " + std::to_string(*count) + " parts, expected 1 to " + std::to_string(kMaxParts));
   }
   const AxisId axis = type.axes[static_cast<size_t>(*dim)];
-  if (axis != kUnitAxis && kernel_.axis(axis).kind == AxisKind::kTile) {
+  if (is_tile(kernel_, axis)) {
     return fail(node.range, "chunk: axis " + describe_axis(axis) +
                                 " is a tile, whose size is a knob; cut an axis of constant extent, or loop over parts");
   }
   const std::optional<HostInt> extent =
       axis == kUnitAxis ? std::optional<HostInt>(1) : ranges_[static_cast<size_t>(axis)].end;
-  if (!extent) return fail(node.range, "chunk: the extent of axis " + describe_axis(axis) + " is only known on the device");
+  if (!extent)
+    return fail(node.range, "chunk: the extent of axis " + describe_axis(axis) + " is only known on the device");
   std::optional<HostInt> part = extent->exact_quotient(*count);
   if (!part) {
     // `require N % 2 == 0` says that the remainder is not above 0.
@@ -63,8 +69,8 @@ Value KernelBuilder::chunk(const ast::Expression& node) {
     return fail(node.range, "chunk: " + axis_extent_text(extent->to_string()) + " does not divide into " +
                                 std::to_string(*count) + " equal parts" +
                                 (extent->constant() ? "; take parts of any length as x[a:b]"
-                                                    : "; if it does, say so with `require " + extent->to_string() + " % " +
-                                                          std::to_string(*count) + " == 0`"));
+                                                    : "; if it does, say so with `require " + extent->to_string() +
+                                                          " % " + std::to_string(*count) + " == 0`"));
   }
   builder_.set_range(node.range);
   std::vector<AxisId> others = type.axes;
@@ -86,8 +92,7 @@ Value KernelBuilder::unbound(const ast::Expression& node, ValueId value, int dim
   const std::optional<HostInt> extent =
       axis == kUnitAxis ? std::optional<HostInt>(1) : ranges_[static_cast<size_t>(axis)].end;
   const int64_t count = extent ? extent->constant().value_or(0) : 0;
-  const bool is_tile = axis != kUnitAxis && kernel_.axis(axis).kind == AxisKind::kTile;
-  if (is_tile || count < 1 || count > kMaxParts) {
+  if (is_tile(kernel_, axis) || count < 1 || count > kMaxParts) {
     return fail(node.range, node.text + ": an axis of constant extent, 1 to " + std::to_string(kMaxParts) +
                                 ", becomes that many values; this one is " + describe_axis(axis));
   }
@@ -115,7 +120,7 @@ Value KernelBuilder::split(const ast::Expression& node) {
     return fail(node.range, "split takes a value whose last axis has extent 2; chunk(x, n, dim) cuts any axis into n");
   const Type& type = kernel_.type(*value);
   const AxisId last = type.axes.empty() ? kUnitAxis : type.axes.back();
-  const bool is_pair = last != kUnitAxis && kernel_.axis(last).kind != AxisKind::kTile &&
+  const bool is_pair = last != kUnitAxis && !is_tile(kernel_, last) &&
                        ranges_[static_cast<size_t>(last)].end == HostInt(2);
   if (!is_pair) {
     return fail(node.range, "split takes a last axis of extent 2, got " + describe(Value::typed(*value)) +
@@ -142,7 +147,8 @@ bool KernelBuilder::listed_values(const ast::Expression& node, const char* usage
     out->push_back({item, node.children[0].get()});
   }
   if (out->size() > static_cast<size_t>(kMaxParts)) {
-    fail(node.range, node.text + " of " + std::to_string(out->size()) + " values, the most is " + std::to_string(kMaxParts));
+    fail(node.range,
+         node.text + " of " + std::to_string(out->size()) + " values, the most is " + std::to_string(kMaxParts));
     return false;
   }
   builder_.set_range(node.range);
@@ -163,7 +169,8 @@ ValueId KernelBuilder::stacked(const std::vector<ValueId>& values, int dim) {
 
 Value KernelBuilder::stack(const ast::Expression& node) {
   std::vector<Operand> operands;
-  if (!only_named(node, {"dim"}) || !listed_values(node, find_builtin(node.text)->usage, &operands)) return Value::error();
+  if (!only_named(node, {"dim"}) || !listed_values(node, find_builtin(node.text)->usage, &operands))
+    return Value::error();
   std::vector<ValueId> values;
   if (!unify("stack", node.focus, operands, &values)) return Value::error();
   const std::optional<int64_t> dim = dim_argument(node, 1, kernel_.type(values[0]).rank() + 1, 0);
@@ -175,14 +182,16 @@ Value KernelBuilder::stack(const ast::Expression& node) {
 Value KernelBuilder::join(const ast::Expression& node) {
   std::vector<Operand> operands;
   std::vector<ValueId> values;
-  if (!only_named(node, {}) || !operands_of(node, 2, 2, find_builtin(node.text)->usage, &operands)) return Value::error();
+  if (!only_named(node, {}) || !operands_of(node, 2, 2, find_builtin(node.text)->usage, &operands))
+    return Value::error();
   if (!unify("join", node.focus, operands, &values)) return Value::error();
   return Value::typed(stacked(values, kernel_.type(values[0]).rank()));
 }
 
 Value KernelBuilder::concat(const ast::Expression& node) {
   std::vector<Operand> operands;
-  if (!only_named(node, {"dim"}) || !listed_values(node, find_builtin(node.text)->usage, &operands)) return Value::error();
+  if (!only_named(node, {"dim"}) || !listed_values(node, find_builtin(node.text)->usage, &operands))
+    return Value::error();
   DType dtype;
   if (!common_dtype("concat", node.focus, operands, &dtype)) return Value::error();
   std::vector<ValueId> values;
@@ -201,12 +210,13 @@ Value KernelBuilder::concat(const ast::Expression& node) {
     if (other.axes.size() == type.axes.size()) {
       const AxisId part = other.axes[at];
       const std::optional<HostInt> extent = part == kUnitAxis ? std::optional<HostInt>(1)
-                                            : kernel_.axis(part).kind == AxisKind::kTile
+                                            : is_tile(kernel_, part)
                                                 ? std::nullopt
                                                 : ranges_[static_cast<size_t>(part)].end;
       if (!extent) {
-        return fail(node.range, "concat along axis " + describe_axis(part) + ", whose extent only the device knows; "
-                                "store the parts one by one");
+        return fail(node.range, "concat along axis " + describe_axis(part) +
+                                    ", whose extent only the device knows; "
+                                    "store the parts one by one");
       }
       if (sum) sum = HostInt::binary(ExprOp::kAdd, *sum, *extent);
       other.axes[at] = type.axes[at];

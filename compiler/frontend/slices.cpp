@@ -3,6 +3,7 @@
 #include <map>
 
 #include "compiler/frontend/kernel_builder.h"
+#include "compiler/ir/block_axis.h"
 #include "compiler/ir/type_rules.h"
 #include "compiler/ir/view_rules.h"
 #include "compiler/ir/walk.h"
@@ -18,19 +19,22 @@ using Terms = std::map<std::string, int64_t>;
 void add_terms(Terms* sum, const Terms& terms, int64_t factor) {
   for (const auto& [text, number] : terms) {
     int64_t& total = (*sum)[text];
-    total = static_cast<int64_t>(static_cast<uint64_t>(total) + static_cast<uint64_t>(number) * static_cast<uint64_t>(factor));
+    total = static_cast<int64_t>(static_cast<uint64_t>(total) +
+                                 static_cast<uint64_t>(number) * static_cast<uint64_t>(factor));
     if (total == 0) sum->erase(text);
   }
 }
 
 std::optional<int64_t> constant_of(const Terms& terms) {
   if (terms.empty()) return 0;
-  return terms.size() == 1 && terms.begin()->first.empty() ? std::optional<int64_t>(terms.begin()->second) : std::nullopt;
+  return terms.size() == 1 && terms.begin()->first.empty() ? std::optional<int64_t>(terms.begin()->second)
+                                                           : std::nullopt;
 }
 
 std::string terms_text(const Terms& terms) {
   std::string text;
-  for (const auto& [scalar, number] : terms) text += (text.empty() ? "" : " + ") + std::to_string(number) + "*" + scalar;
+  for (const auto& [scalar, number] : terms)
+    text += (text.empty() ? "" : " + ") + std::to_string(number) + "*" + scalar;
   return text.empty() ? "0" : text;
 }
 
@@ -40,11 +44,13 @@ class ScalarForm {
   explicit ScalarForm(const Kernel& kernel) : kernel_(kernel), definitions_(defining_ops(kernel)) {}
 
   Terms terms(ValueId value) const {
-    const Op* op = static_cast<size_t>(value) < definitions_.size() ? definitions_[static_cast<size_t>(value)] : nullptr;
+    const Op* op =
+        static_cast<size_t>(value) < definitions_.size() ? definitions_[static_cast<size_t>(value)] : nullptr;
     const Terms itself = {{"%" + std::to_string(value), 1}};
     if (op == nullptr || !kernel_.type(value).is_scalar() || kernel_.type(value).dtype != DType::kI64) return itself;
     if (op->kind == OpKind::kConst) return number(op->int_attr("value"));
     if (op->kind == OpKind::kAxisInfo) return {{op->str_attr("what") + std::to_string(op->int_attr("axis")), 1}};
+    if (op->kind == OpKind::kExpr) return {{host_text(std::get<Expr>(*op->find_attr("expr"))), 1}};
     if (op->kind != OpKind::kBinary) return itself;
     const std::string fn = op->str_attr("fn");
     Terms a = terms(op->operands[0]);
@@ -62,6 +68,20 @@ class ScalarForm {
     return product;
   }
 
+  /// A parameter of the kernel by its value, any other expression by its steps.
+  std::string host_text(const Expr& expr) const {
+    std::string text = "host";
+    for (const ExprStep& step : expr.steps()) {
+      const int64_t scalar = step.operand - kernel_.signature.scalar_slot(0);
+      const bool is_scalar =
+          step.op == ExprOp::kSlot && scalar >= 0 && scalar < static_cast<int64_t>(kernel_.scalar_params.size());
+      if (is_scalar && expr.steps().size() == 1)
+        return "%" + std::to_string(kernel_.scalar_params[static_cast<size_t>(scalar)]);
+      text += " " + std::to_string(static_cast<int>(step.op)) + ":" + std::to_string(step.operand);
+    }
+    return text;
+  }
+
   static Terms number(int64_t value) { return value == 0 ? Terms{} : Terms{{"", value}}; }
 
  private:
@@ -74,16 +94,11 @@ class ScalarForm {
 std::string KernelBuilder::scalar_text(ValueId value) { return terms_text(ScalarForm(kernel_).terms(value)); }
 
 KernelBuilder::DeviceLength KernelBuilder::length_of(const SliceBounds& bounds) {
+  const ValueId begin = bound_value(bounds.begin, bounds.begin_value);
+  const ValueId end = bound_value(bounds.end, bounds.end_value);
   const ScalarForm form(kernel_);
-  const auto side = [&](const std::optional<HostInt>& host, ValueId value) {
-    if (value != kNoValue) return form.terms(value);
-    if (!host) return Terms{{"end", 1}};
-    const std::optional<int64_t> constant = host->constant();
-    // What the host knows is one value wherever it is named.
-    return constant ? ScalarForm::number(*constant) : form.terms(materialise(Value::host_int(*host)));
-  };
-  Terms terms = side(bounds.end, bounds.end_value);
-  add_terms(&terms, side(bounds.begin, bounds.begin_value), -1);
+  Terms terms = form.terms(end);
+  add_terms(&terms, form.terms(begin), -1);
   return {terms_text(terms), constant_of(terms)};
 }
 
@@ -156,7 +171,8 @@ bool KernelBuilder::slice_bounds(const ast::Expression& item, const std::optiona
   return true;
 }
 
-/// x[m, a:b] with a bound from the device. Lanes of a length that only the device knows exist where the tensor has them.
+/// x[m, a:b] with a bound from the device. Lanes of a length that only the device knows exist where the tensor has
+/// them.
 bool KernelBuilder::device_slice(const ast::Expression& item, const Value& tensor, size_t dim, bool is_store,
                                  const SliceBounds& bounds, std::vector<Subscript>* out) {
   builder_.set_range(item.range);
@@ -191,6 +207,16 @@ bool KernelBuilder::device_slice(const ast::Expression& item, const Value& tenso
 std::optional<std::pair<ValueId, bool>> KernelBuilder::cut_item(const ast::Expression& item, ValueId value, int dim) {
   const AxisId axis = kernel_.type(value).axes[static_cast<size_t>(dim)];
   const bool is_tile = axis != kUnitAxis && kernel_.axis(axis).kind == AxisKind::kTile;
+  if (is_tile && kernel_.axis(axis).lengths != kNoValue) {
+    fail(item.range, "axis " + kernel_.axis(axis).name + " is jagged, of a length for each row, and cannot be cut; "
+                     "`where` on its coordinates leaves lanes out");
+    return std::nullopt;
+  }
+  if (axis != kUnitAxis && is_block(kernel_.axis(axis))) {
+    fail(item.range, "axis " + kernel_.axis(axis).name + " is a registered block, whose size is a knob, and cannot be "
+                     "cut; cut along the tile variable that runs by it");
+    return std::nullopt;
+  }
   std::optional<HostInt> extent = HostInt(1);
   if (axis != kUnitAxis) extent = is_tile ? std::nullopt : ranges_[static_cast<size_t>(axis)].end;
   if (item.kind != ExpressionKind::kSlice) {
@@ -202,9 +228,10 @@ std::optional<std::pair<ValueId, bool>> KernelBuilder::cut_item(const ast::Expre
   SliceBounds bounds;
   if (!slice_bounds(item, extent, &bounds)) return std::nullopt;
   builder_.set_range(item.range);
+  if (!bounds.end && bounds.end_value == kNoValue) bounds.end_value = axis_size(axis);
   const bool by_host = extent && !bounds.is_on_device();
-  const std::optional<ValueId> part = by_host ? cut_by_host(item, value, dim, bounds, *extent)
-                                              : cut_by_device(item, value, dim, bounds);
+  const std::optional<ValueId> part =
+      by_host ? cut_by_host(item, value, dim, bounds, *extent) : cut_by_device(item, value, dim, bounds);
   return part ? std::optional<std::pair<ValueId, bool>>({*part, true}) : std::nullopt;
 }
 
@@ -220,8 +247,8 @@ std::optional<ValueId> KernelBuilder::cut_by_host(const ast::Expression& item, V
   }
   if (!room || !is_natural(*room)) {
     fail(item.range, "the part " + text + " may end beyond the axis, which has extent " + extent.to_string() +
-                         "; if it is enough, say so with `require " + bounds.end->to_string() + " <= " +
-                         extent.to_string() + "`");
+                         "; if it is enough, say so with `require " + bounds.end->to_string() +
+                         " <= " + extent.to_string() + "`");
     return std::nullopt;
   }
   if (*length == extent) return value;
@@ -239,8 +266,8 @@ std::optional<ValueId> KernelBuilder::cut_by_device(const ast::Expression& item,
     fail(item.range, "an axis of extent 1 is cut by bounds that the host knows only");
     return std::nullopt;
   }
-  const std::string& source = bounds.end_value == kNoValue ? std::string()
-                                                           : kernel_.values[static_cast<size_t>(bounds.end_value)].name;
+  const std::string& source =
+      bounds.end_value == kNoValue ? std::string() : kernel_.values[static_cast<size_t>(bounds.end_value)].name;
   const DeviceLength length = length_of(bounds);
   const int64_t extent = constant_extent(kernel_, axis);
   const ValueId size = axis_size(axis);
@@ -250,7 +277,8 @@ std::optional<ValueId> KernelBuilder::cut_by_device(const ast::Expression& item,
   AxisId part = kUnitAxis;
   if (length.constant && extent > 0 && *length.constant > 0) {
     if (*length.constant > extent) {
-      fail(item.range, "a part of " + std::to_string(*length.constant) + " of an axis of extent " + std::to_string(extent));
+      fail(item.range,
+           "a part of " + std::to_string(*length.constant) + " of an axis of extent " + std::to_string(extent));
       return std::nullopt;
     }
     begin = clamped(bound_value(bounds.begin, bounds.begin_value), zero,
@@ -261,9 +289,9 @@ std::optional<ValueId> KernelBuilder::cut_by_device(const ast::Expression& item,
     if (part == axis) return value;
   } else {
     if (!at_start) begin = clamped(bound_value(bounds.begin, bounds.begin_value), zero, size);
-    const bool to_end = !bounds.end && bounds.end_value == kNoValue;
-    const ValueId end = to_end ? size : builder_.binary(BinaryFn::kMin, bound_value(bounds.end, bounds.end_value), size);
-    const ValueId count = builder_.binary(BinaryFn::kMax, at_start ? end : builder_.binary(BinaryFn::kSub, end, begin), zero);
+    const ValueId end = builder_.binary(BinaryFn::kMin, bound_value(bounds.end, bounds.end_value), size);
+    const ValueId count =
+        builder_.binary(BinaryFn::kMax, at_start ? end : builder_.binary(BinaryFn::kSub, end, begin), zero);
     const std::string key = "axis " + std::to_string(axis) + " from " +
                             scalar_text(bound_value(bounds.begin, bounds.begin_value)) + ", " + length.text;
     part = device_axis(key, source.empty() ? kernel_.axis(axis).name + "_part" : source, length.text, count);
@@ -291,7 +319,9 @@ std::optional<ValueId> KernelBuilder::cut_at(const ast::Expression& item, const 
   const int64_t extent = constant_extent(kernel_, axis);
   if (position < 0 || (extent > 0 && position >= extent)) {
     fail(item.range, "index " + std::to_string(position) + " is outside an axis of extent " +
-                         (extent > 0 ? std::to_string(extent) : axis == kUnitAxis ? "1" : describe_axis(axis)));
+                         (extent > 0          ? std::to_string(extent)
+                          : axis == kUnitAxis ? "1"
+                                              : describe_axis(axis)));
     return std::nullopt;
   }
   if (!type_of(index).is_scalar()) {

@@ -80,7 +80,8 @@ std::optional<int64_t> KernelBuilder::dim_argument(const ast::Expression& node, 
     item = argument.value.get();
   }
   if (node.children.size() > place + 1) {
-    fail(node.range, node.text + " got " + std::to_string(node.children.size()) + " arguments: " + find_builtin(node.text)->usage);
+    fail(node.range,
+         node.text + " got " + std::to_string(node.children.size()) + " arguments: " + find_builtin(node.text)->usage);
     return std::nullopt;
   }
   if (item == nullptr && !fallback) {
@@ -125,8 +126,8 @@ std::optional<int64_t> KernelBuilder::reshape_extent(const ast::Expression& item
     const std::optional<HostInt>& end = ranges_[static_cast<size_t>(axis)].end;
     if (end && *end == *extent) return kept(axis);
   }
-  fail(item.range, "expected a constant extent or an axis of the value, which is " + type_text(kernel_, from) + ", got " +
-                       (extent ? extent->to_string() : describe(value)) +
+  fail(item.range, "expected a constant extent or an axis of the value, which is " + type_text(kernel_, from) +
+                       ", got " + (extent ? extent->to_string() : describe(value)) +
                        "; axes whose extent each call brings along stay as they are");
   return std::nullopt;
 }
@@ -148,8 +149,8 @@ std::optional<std::vector<AxisId>> KernelBuilder::reshaped_axes(const ast::Expre
   const auto old_sections = sections(old_extents, &old_stays);
   auto new_sections = sections(extents, &stays);
   if (stays != old_stays) {
-    fail(node.range, "reshape keeps the axes that are no constants, in their order; the value is " +
-                         type_text(kernel_, from));
+    fail(node.range,
+         "reshape keeps the axes that are no constants, in their order; the value is " + type_text(kernel_, from));
     return std::nullopt;
   }
   std::vector<int64_t> known;
@@ -185,7 +186,8 @@ std::optional<std::vector<AxisId>> KernelBuilder::reshaped_axes(const ast::Expre
     const std::vector<int64_t>&a = old_sections[s], &b = new_sections[s];
     size_t left = 0, right = 0;
     while (left < a.size() && left < b.size() && a[left] == b[left]) ++left;
-    while (right + left < a.size() && right + left < b.size() && a[a.size() - 1 - right] == b[b.size() - 1 - right]) ++right;
+    while (right + left < a.size() && right + left < b.size() && a[a.size() - 1 - right] == b[b.size() - 1 - right])
+      ++right;
     for (size_t i = 0; i < b.size(); ++i) {
       const bool same = i < left || i >= b.size() - right;
       if (!same) continue;
@@ -331,8 +333,9 @@ Value KernelBuilder::expand(const ast::Expression& node) {
     } else if (extent && is_natural(*extent)) {
       axes.push_back(part_axis(*extent, axes));
     } else {
-      return fail(items[i]->range, "an axis is a tile variable, a dimension, a constant, or -1 for the value's own, got " +
-                                       describe(item));
+      return fail(
+          items[i]->range,
+          "an axis is a tile variable, a dimension, a constant, or -1 for the value's own, got " + describe(item));
     }
   }
   for (size_t i = 0; i < axes.size(); ++i) {

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "compiler/ir/block_axis.h"
 #include "compiler/ir/type_rules.h"
 
 namespace kaon::compiler {
@@ -58,7 +59,7 @@ int64_t constant_extent(const Kernel& kernel, AxisId id) {
   if (id == kUnitAxis) return 1;
   const Axis& axis = kernel.axis(id);
   int64_t extent = 0;
-  if (axis.kind == AxisKind::kTile || axis.extent_value != kNoValue) return 0;
+  if (axis.kind == AxisKind::kTile || is_block(axis) || axis.extent_value != kNoValue) return 0;
   return axis.extent.is_constant(&extent) && extent > 0 ? extent : 0;
 }
 
@@ -90,7 +91,8 @@ std::vector<RegroupedDims> regrouped_dims(const Kernel& kernel, const std::vecto
         }
       } while (here != there);
     }
-    groups.push_back({static_cast<int>(from_begin), static_cast<int>(i), static_cast<int>(to_begin), static_cast<int>(j)});
+    groups.push_back(
+        {static_cast<int>(from_begin), static_cast<int>(i), static_cast<int>(to_begin), static_cast<int>(j)});
   }
   return groups;
 }
@@ -98,7 +100,8 @@ std::vector<RegroupedDims> regrouped_dims(const Kernel& kernel, const std::vecto
 Result<Type> reshape_type(const Kernel& kernel, const Op& op, const Type& declared) {
   const Type& from = kernel.type(op.operands[0]);
   const Type to{from.dtype, declared.axes};
-  if (from.axes.empty() != to.axes.empty() || (!to.axes.empty() && regrouped_dims(kernel, from.axes, to.axes).empty())) {
+  if (from.axes.empty() != to.axes.empty() ||
+      (!to.axes.empty() && regrouped_dims(kernel, from.axes, to.axes).empty())) {
     return bug("extents differ, " + type_text(kernel, from) + " and " + type_text(kernel, to));
   }
   return to;

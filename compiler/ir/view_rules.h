@@ -1,5 +1,5 @@
-// What the views that may move data mean: their typing rules, and where in one row-major array of logical positions each
-// operand and the result lie.
+// What the views that may move data mean: their typing rules, and where in one row-major array of logical positions
+// each operand and the result lie.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@
 
 namespace kaon::compiler {
 
-/// The number of coordinates of a unit axis (1) or of an axis whose extent is a constant, whatever its size. 0: neither.
+/// The number of coordinates of a unit axis (1) or of an axis whose extent is a constant, whatever its size. 0:
+/// neither.
 int64_t constant_extent(const Kernel& kernel, AxisId axis);
 
 /// Typing rules; `declared` gives the result's axes, which the operands leave open.
@@ -39,8 +40,8 @@ struct ViewPlace {
 struct ViewPlaces {
   std::vector<ViewPlace> operands;  // of tiles: a slice's scalar operand has none
   ViewPlace result;
-  int64_t elements = 0;     // of the array
-  int64_t begin_stride = 0; // of a slice whose begin is an operand: elements that one more of it skips
+  int64_t elements = 0;      // of the array
+  int64_t begin_stride = 0;  // of a slice whose begin is an operand: elements that one more of it skips
 };
 
 /// Needs the axes' blocks. kUnsupported, in words for authors, when a part's place depends on the call.

@@ -120,7 +120,8 @@ struct Runs {
 
 Runs runs_of(const std::vector<int64_t>& sizes, size_t dim) {
   Runs runs;
-  for (size_t i = 0; i < sizes.size(); ++i) (i < dim ? runs.count : runs.step) *= i == dim ? 1 : static_cast<size_t>(sizes[i]);
+  for (size_t i = 0; i < sizes.size(); ++i)
+    (i < dim ? runs.count : runs.step) *= i == dim ? 1 : static_cast<size_t>(sizes[i]);
   return runs;
 }
 

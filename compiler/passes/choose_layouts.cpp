@@ -9,7 +9,7 @@ Status choose_layouts(Kernel& kernel, const Target&) {
   const std::vector<AxisSet> sets = find_axis_sets(kernel);
   KAON_ASSIGN_OR_RETURN(const TilePlan plan, plan_tiles(kernel, sets, kernel.config));
   for (ValueInfo& value : kernel.values) {
-    const int set = home_set(kernel, sets, value.type.axes);
+    const int set = home_set(sets, value.type.axes);
     if (set >= 0) {
       value.layout = plan.layout(static_cast<size_t>(set), value.type.axes);
     } else {

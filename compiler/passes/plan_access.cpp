@@ -78,7 +78,9 @@ class AccessPlanner {
     }
     const auto& tensor = signature().tensors[static_cast<size_t>(facts.tensor)];
     const int64_t bytes = dtype_bytes(tensor.dtype);
-    int64_t vector = std::gcd(facts.contiguous, kMaxAccessBytes / bytes);
+    // Views may leave a thread more neighbours than the knob asks for, which a call need not have aligned.
+    int64_t vector = std::gcd(facts.contiguous, kernel_.config.get_int("vec", kMaxAccessBytes));
+    vector = std::gcd(vector, kMaxAccessBytes / bytes);
     vector = std::gcd(vector, facts.start_divisor);  // gcd(v, 0) is v
     // Where the tensor ends elsewhere than the axis, no vector may reach across its end.
     if (facts.extent_differs) vector = std::gcd(vector, known_divisor(kernel_, tensor.extents.back()));

@@ -64,6 +64,14 @@ const Op* RollContext::online_partner(const Op& op) const {
   return is_root(*source) ? source : nullptr;
 }
 
+/// A view along the axis: its operand is along the axis and its result is not, or the other way round.
+bool RollContext::cuts_axis(const Op& op) const {
+  if (op.kind != OpKind::kReshape && op.kind != OpKind::kSlice && op.kind != OpKind::kConcat) return false;
+  const bool from = is_along(op.operands[0]);
+  const bool any = std::any_of(op.operands.begin(), op.operands.end(), [&](ValueId value) { return is_along(value); });
+  return any != from || from != is_along(op.result());
+}
+
 Status RollContext::check() const {
   Status status;
   const std::vector<int> uses = count_uses(kernel_);
@@ -78,6 +86,13 @@ Status RollContext::check() const {
       const std::string& name = kernel_.axis(axis_).name;
       status = Status(Code::kIllegalConfig, "reduce." + name + ": old values of an atomic along " + name +
                                                 " are used, so the row must be resident(r)");
+      return;
+    }
+    if (cuts_axis(op)) {
+      const std::string& name = kernel_.axis(axis_).name;
+      status = Status(Code::kIllegalConfig, "reduce." + name + ": the kernel cuts or regroups a value along " + name +
+                                                " that no load gives part by part, so the row must be resident(r)");
+      return;
     }
     if (carried) {
       const std::string& name = kernel_.axis(axis_).name;

@@ -33,6 +33,7 @@ class RollContext {
   const Op* online_partner(const Op& op) const;
   /// kIllegalConfig when the axis is used in a way that no loop can walk.
   Status check() const;
+  bool cuts_axis(const Op& op) const;
 
   const Op* definition(ValueId value) const;
   PartialAxes& partials() { return partials_; }

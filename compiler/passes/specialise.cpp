@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "compiler/config/part_views.h"
 #include "compiler/config/tile_plan.h"
 #include "compiler/ir/block_axis.h"
 #include "compiler/ir/walk.h"
@@ -40,14 +41,18 @@ Status guard_capacity(Kernel& kernel, const Axis& axis) {
 }  // namespace
 
 Status specialise(Kernel& kernel, const Target&) {
+  push_parts(kernel);
   erase_dead_ops(kernel);
   const std::vector<AxisSet> sets = find_axis_sets(kernel);
   KAON_ASSIGN_OR_RETURN(const TilePlan plan, plan_tiles(kernel, sets, kernel.config));
   kernel.num_warps = static_cast<int>(plan.num_warps);
   for (size_t i = 0; i < kernel.axes.size(); ++i) {
     Axis& axis = kernel.axes[i];
-    const auto block = plan.blocks.find(block_of(kernel, static_cast<AxisId>(i)));
-    if (block != plan.blocks.end()) {
+    const auto block = plan.blocks.find(static_cast<AxisId>(i));
+    const auto linked = plan.linked_blocks.find(static_cast<AxisId>(i));
+    if (linked != plan.linked_blocks.end()) {
+      axis.block = linked->second;
+    } else if (block != plan.blocks.end()) {
       axis.block = block->second;
     } else if (axis.kind == AxisKind::kTile) {
       axis.block = axis.fixed_block > 0 ? axis.fixed_block : 1;  // only its begin is read

@@ -50,7 +50,8 @@ std::optional<std::vector<int64_t>> picked_registers(const Kernel& kernel, const
   if (!places || places->begin_stride != 0) return std::nullopt;
   const PlacedTile result(kernel, op.result(), places->result);
   std::vector<PlacedTile> operands;
-  for (size_t i = 0; i < places->operands.size(); ++i) operands.emplace_back(kernel, op.operands[i], places->operands[i]);
+  for (size_t i = 0; i < places->operands.size(); ++i)
+    operands.emplace_back(kernel, op.operands[i], places->operands[i]);
   // A part of a tile whose size only the call knows: positions that reach beyond the tile do not exist.
   const bool may_reach_beyond = op.kind == OpKind::kSlice;
   std::vector<int64_t> picked(2 * static_cast<size_t>(result.num_registers()), -1);
@@ -83,7 +84,8 @@ std::optional<std::vector<int64_t>> picked_registers(const Kernel& kernel, const
 namespace {
 
 /// Writes `value` at its place of a buffer of `elements`, or finds that it has been.
-int shared_tile(Builder& builder, ValueId value, const ViewPlace& place, int64_t elements, int buffer, SharedTiles* tiles) {
+int shared_tile(Builder& builder, ValueId value, const ViewPlace& place, int64_t elements, int buffer,
+                SharedTiles* tiles) {
   Kernel& kernel = builder.kernel();
   std::vector<int64_t> key = place.strides;
   key.push_back(place.offset);

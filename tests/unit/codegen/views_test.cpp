@@ -18,8 +18,8 @@ void expect_right_under(const std::string& source, DType dtype, const std::vecto
   }
 }
 
-const std::vector<std::string> kConfigs = {"num_warps=1 block.m=2", "num_warps=2 block.m=4 vec=1", "num_warps=4 block.m=8",
-                                           "num_warps=1 block.m=1 vec=2"};
+const std::vector<std::string> kConfigs = {"num_warps=1 block.m=2", "num_warps=2 block.m=4 vec=1",
+                                           "num_warps=4 block.m=8", "num_warps=1 block.m=1 vec=2"};
 
 constexpr const char* kHalfRope = R"(
 kernel rope(x: T[M, 128], c: f32[M, 64], s: f32[M, 64]) -> (out: T[M, 128]) where T in (f16, bf16, f32) {

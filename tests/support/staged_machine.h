@@ -56,6 +56,7 @@ class StagedMachine {
   void run_index(const Op& op);
   void run_axis_info(const Op& op);
   void run_view(const Op& op);
+  void run_pick(const Op& op);
   void run_reduce_thread(const Op& op);
   void run_reduce_lanes(const Op& op);
   double combine(const Op& op, double a, double b);

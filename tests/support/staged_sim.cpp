@@ -125,6 +125,7 @@ void StagedMachine::run_op(const Op& op) {
     case OpKind::kSqueeze:
     case OpKind::kBroadcast:
     case OpKind::kPermute: return run_view(op);
+    case OpKind::kPick: return run_pick(op);
     case OpKind::kLoad:
     case OpKind::kStore: return run_access(op);
     case OpKind::kReduceThread: return run_reduce_thread(op);

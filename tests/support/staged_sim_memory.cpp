@@ -158,8 +158,18 @@ uint32_t StagedMachine::shared_address(const Op& op, const Layout& layout, DType
   const SharedBuffer& buffer = kernel_.shared_buffers[static_cast<size_t>(op.int_attr("buffer"))];
   uint64_t element = 0;
   const std::vector<uint64_t> position = layout.position(place(thread, reg));
-  for (int dim = 0; dim < layout.rank(); ++dim)
-    element = element * layout.capacity(dim) + position[static_cast<size_t>(dim)];
+  const std::vector<int64_t>& strides = op.ints_attr("strides");
+  for (int dim = 0; dim < layout.rank(); ++dim) {
+    const auto d = static_cast<size_t>(dim);
+    if (op.find_attr("strides")) {
+      element += static_cast<uint64_t>(strides[d]) * position[d];
+    } else {
+      element = element * layout.capacity(dim) + position[d];
+    }
+  }
+  element += static_cast<uint64_t>(op.int_attr("offset"));
+  if (op.kind == OpKind::kSharedLoad && !op.operands.empty())
+    element += static_cast<uint64_t>(cell(op.operands[0], thread, 0).value);
   const uint64_t bytes = static_cast<uint64_t>(dtype_bytes(dtype));
   if ((element + 1) * bytes > buffer.bytes) fail(op, "leaves its buffer");
   return static_cast<uint32_t>(buffer.offset + element * bytes);
@@ -172,6 +182,7 @@ void StagedMachine::run_shared_store(const Op& op) {
   for (int t = 0; t < num_threads_; ++t) {
     for (uint32_t r = 0; r < registers(value); ++r) {
       if (!layout.is_owner(place(t, r))) continue;
+      if (op.find_attr("strides") && !exists(kernel_.type(value), layout, t, r)) continue;
       const uint32_t at = shared_address(op, layout, dtype, t, r);
       const int64_t write = num_writes_++;
       for (int i = 0; i < dtype_bytes(dtype) && status_; ++i) {
@@ -191,6 +202,10 @@ void StagedMachine::run_shared_load(const Op& op) {
   const DType dtype = kernel_.type(value).dtype;
   for (int t = 0; t < num_threads_; ++t) {
     for (uint32_t r = 0; r < registers(value); ++r) {
+      if (op.find_attr("strides") && !exists(kernel_.type(value), layout, t, r)) {
+        cell(value, t, r) = {0, false};
+        continue;
+      }
       const uint32_t at = shared_address(op, layout, dtype, t, r);
       if (!status_) return;
       const int64_t write = shared_.at(at).write;

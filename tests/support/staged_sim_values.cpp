@@ -146,6 +146,16 @@ void StagedMachine::run_elementwise(const Op& op) {
 }
 
 /// Moves registers within each thread, and checks that the thread really holds the element that the view names.
+void StagedMachine::run_pick(const Op& op) {
+  const std::vector<int64_t>& picked = op.ints_attr("registers");
+  for (int t = 0; t < num_threads_; ++t) {
+    for (uint32_t r = 0; r < registers(op.result()); ++r) {
+      const ValueId operand = op.operands[static_cast<size_t>(picked[2 * r])];
+      cell(op.result(), t, r) = cell(operand, t, static_cast<uint32_t>(picked[2 * r + 1]));
+    }
+  }
+}
+
 void StagedMachine::run_view(const Op& op) {
   const ValueId from = op.operands[0];
   const Type& from_type = kernel_.type(from);

@@ -126,6 +126,36 @@ TEST(TileKernels, two_rolled_axes_become_nested_loops) {
   }
 }
 
+TEST(TileKernels, views_move_no_data_where_lanes_are_shared_and_the_right_data_elsewhere) {
+  const Kernel logical = logical_kernel(R"(
+kernel swap_and_turn(x: f32[M, 24]) -> (halves: f32[M, 24], turned: f32[M, 24]) {
+  for m in tile(M) {
+    let a, b = chunk(x[m, :], 2, dim=1);
+    halves[m, :] = concat((b, a), dim=1);
+    turned[m, :] = x[m, :].reshape(m, 4, 6).permute(0, 2, 1).reshape(m, 24);
+  }
+}
+)");
+  for (const char* text : {"block.m=8 num_warps=1", "block.m=64 num_warps=2 vec=1", "block.m=4 num_warps=1 vec=2"}) {
+    const Kernel staged = staged_kernel(logical, config_of(text));
+    EXPECT_EQ(staged.shared_buffers.size(), 1u) << text;  // the turned groups; halves stay in place
+    SimCall call;
+    call.dims = {21};
+    call.tensors = {dense_tensor({21, 24}, kFarApart), dense_tensor({21, 24}, 2 * kFarApart),
+                    dense_tensor({21, 24}, 3 * kFarApart)};
+    fill(&call.tensors[0]);
+    const Result<SimCounts> counts = simulate(staged, &call);
+    ASSERT_TRUE(counts) << text << ": " << counts.status().to_string();
+    for (size_t m = 0; m < 21; ++m) {
+      for (size_t j = 0; j < 24; ++j) {
+        const auto x = [&](size_t column) { return call.tensors[0].data[m * 24 + column]; };
+        ASSERT_EQ(call.tensors[1].data[m * 24 + j], x((j + 12) % 24)) << text;
+        ASSERT_EQ(call.tensors[2].data[m * 24 + j], x(j % 4 * 6 + j / 4)) << text;
+      }
+    }
+  }
+}
+
 TEST(TileKernels, every_config_of_a_sample_of_the_space_compiles_and_is_right) {
   const Kernel logical = logical_kernel(kSoftmax, DType::kF16);
   const ConfigSpace space(logical, target_of());

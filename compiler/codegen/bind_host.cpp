@@ -16,7 +16,7 @@ class HostBinder {
  public:
   explicit HostBinder(llvm::Module& module) : module_(module), b_(module.getContext()) {}
 
-  void bind(llvm::Function& function, const DeviceFunctionInfo& info) {
+  void bind(llvm::Function& function, const DeviceFunctionInfo& info, llvm::StringRef modifiers) {
     function.setLinkage(llvm::GlobalValue::InternalLinkage);
     function.addFnAttr(llvm::Attribute::AlwaysInline);
     function_ = &function;
@@ -24,7 +24,7 @@ class HostBinder {
     thread_ = function.getArg(0);
     args_.clear();
     for (llvm::Argument& argument : llvm::drop_begin(function.args())) args_.push_back(&argument);
-    Value* result = body(info);
+    Value* result = body(info, modifiers);
     if (function.getReturnType()->isVoidTy()) {
       b_.CreateRetVoid();
     } else {
@@ -33,13 +33,15 @@ class HostBinder {
   }
 
  private:
-  Value* body(const DeviceFunctionInfo& info) {
+  Value* body(const DeviceFunctionInfo& info, llvm::StringRef modifiers) {
     const llvm::StringRef name = info.name;
     const bool masked = name.contains(".masked.");
     if (name.starts_with("shared.read")) return shared_read(access_width(info.function));
     if (name.starts_with("shared.write")) return shared_write(access_width(info.function));
     if (name.starts_with("ld.global")) return masked ? masked_load(access_width(info.function)) : load();
     if (name.starts_with("st.global")) return store(access_width(info.function), masked);
+    if (name.starts_with("cas")) return compare_and_swap(modifiers.drop_front());
+    if (name.starts_with("atom") || name.starts_with("red")) return atomic(modifiers);
     switch (info.function) {
       case DeviceFunction::kTid: return thread_field(offsetof(KaonSimtThread, thread), b_.getInt32Ty());
       case DeviceFunction::kProgram: return thread_field(offsetof(KaonSimtThread, block), b_.getInt32Ty());
@@ -146,6 +148,44 @@ class HostBinder {
     return nullptr;
   }
 
+  static llvm::AtomicOrdering ordering(llvm::StringRef order) {
+    if (order == "acquire") return llvm::AtomicOrdering::Acquire;
+    if (order == "release") return llvm::AtomicOrdering::Release;
+    if (order == "acq_rel") return llvm::AtomicOrdering::AcquireRelease;
+    return llvm::AtomicOrdering::Monotonic;
+  }
+
+  /// `modifiers`: ".relaxed.add.u32".
+  Value* atomic(llvm::StringRef modifiers) {
+    using Op = llvm::AtomicRMWInst::BinOp;
+    llvm::SmallVector<llvm::StringRef, 5> parts;
+    modifiers.split(parts, '.');
+    const llvm::StringRef fn = parts[2];
+    const llvm::StringRef type = parts.back();
+    const bool is_signed = type.starts_with("s");
+    Value* value = args_[1];
+    Op op = Op::Xchg;
+    if (fn == "add") op = Op::Add;
+    if (fn == "min") op = is_signed ? Op::Min : Op::UMin;
+    if (fn == "max") op = is_signed ? Op::Max : Op::UMax;
+    if (fn == "and") op = Op::And;
+    if (fn == "or") op = Op::Or;
+    if (fn == "xor") op = Op::Xor;
+    if (type.starts_with("f")) {
+      op = Op::FAdd;
+      value = b_.CreateBitCast(value, type == "f32" ? b_.getFloatTy() : b_.getDoubleTy());
+    }
+    Value* old = b_.CreateAtomicRMW(op, pointer(args_[0]), value, llvm::MaybeAlign(), ordering(parts[1]));
+    return b_.CreateBitCast(old, args_[1]->getType());
+  }
+
+  Value* compare_and_swap(llvm::StringRef order) {
+    const llvm::AtomicOrdering success = ordering(order);
+    const llvm::AtomicOrdering failure = llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(success);
+    Value* pair = b_.CreateAtomicCmpXchg(pointer(args_[0]), args_[1], args_[2], llvm::MaybeAlign(), success, failure);
+    return b_.CreateExtractValue(pair, 0);
+  }
+
   Value* shared_read(AccessWidth width) {
     llvm::Type* type = function_->getReturnType();
     Value* buffer = b_.CreateAlloca(type);
@@ -180,7 +220,7 @@ void bind_host(llvm::Module& module) {
   for (llvm::Function* function : declared) {
     const DeviceFunctionInfo* info = nullptr;
     llvm::StringRef modifiers;
-    if (find_device_function(*function, &info, &modifiers)) binder.bind(*function, *info);
+    if (find_device_function(*function, &info, &modifiers)) binder.bind(*function, *info, modifiers);
   }
 }
 

@@ -39,6 +39,7 @@ class NvptxBinder {
     if (name.starts_with("shared.write")) return shared_write(access_width(info.function));
     if (name.starts_with("ld.global")) return global_load(info, modifiers);
     if (name.starts_with("st.global")) return global_store(info, modifiers);
+    if (name.starts_with("atom") || name.starts_with("red") || name.starts_with("cas")) return atomic(name, modifiers);
     switch (info.function) {
       case DeviceFunction::kTid: return intrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {});
       case DeviceFunction::kProgram: return intrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, {});
@@ -141,6 +142,20 @@ class NvptxBinder {
     const std::string text = (masked ? "@$1 st.global" : "st.global") + modifiers.str() + ptx_type(width) + " [$0], " +
                              register_list(first, width.parts) + ";";
     return assembly(text, constraints, b_.getVoidTy(), operands, Effect::kWrite);
+  }
+
+  /// Old values and addresses by the width of the registers: PTX takes .b32 registers for .u32 and .f32.
+  Value* atomic(llvm::StringRef name, llvm::StringRef modifiers) {
+    const auto [order, operation] = modifiers.drop_front().split('.');
+    const std::string sem = "." + order.str() + ".gpu.global.";
+    const llvm::StringRef part = name.ends_with("b16") ? "h" : name.ends_with("b32") ? "r" : "l";
+    const bool has_result = !result_type_->isVoidTy();
+    std::string constraints = has_result ? "=" + part.str() + ",l," : "l,";
+    constraints += part.str() + (name.starts_with("cas") ? "," + part.str() : "") + ",~{memory}";
+    std::string text = "red" + sem + operation.str() + " [$0], $1;";
+    if (name.starts_with("atom")) text = "atom" + sem + operation.str() + " $0, [$1], $2;";
+    if (name.starts_with("cas")) text = "atom" + sem + "cas." + name.take_back(3).str() + " $0, [$1], $2, $3;";
+    return assembly(text, constraints, result_type_, args_, Effect::kWrite);
   }
 
   Value* shared_address() {

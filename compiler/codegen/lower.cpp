@@ -142,6 +142,7 @@ void Lowering::lower_op(const Op& op) {
     case OpKind::kMerge: return lower_merge(op);
     case OpKind::kLoad: return lower_load(op);
     case OpKind::kStore: return lower_store(op);
+    case OpKind::kAtomic: return lower_atomic(op);
     case OpKind::kReduceThread: return lower_reduce_thread(op);
     case OpKind::kReduceLanes: return lower_reduce_lanes(op);
     case OpKind::kGrid: return lower_grid(op);

@@ -14,6 +14,7 @@
 #include <llvm/IR/Module.h>
 
 #include "compiler/codegen/device_functions.h"
+#include "compiler/ir/atomics.h"
 #include "compiler/ir/functions.h"
 #include "compiler/ir/ir.h"
 #include "compiler/target/target.h"
@@ -92,7 +93,20 @@ class Lowering {
   void lower_merge(const Op& op);
 
   // -- lower_atomic.cpp
+  struct AtomicKind {
+    AtomicFn fn = AtomicFn::kAdd;
+    MemoryOrder order = MemoryOrder::kRelaxed;
+    DType dtype = DType::kF32;
+    bool is_used = false;  // the old values
+  };
   void lower_atomic(const Op& op);
+  bool has_atomic(AtomicFn fn, DType dtype) const;
+  /// The function for elements of 2, 4 or 8 bytes.
+  llvm::Value* call_sized(const DeviceFunction (&functions)[3], DType dtype, llvm::ArrayRef<llvm::Value*> operands,
+                          llvm::StringRef modifiers);
+  llvm::Value* emit_atomic(const AtomicKind& kind, llvm::Value* address, llvm::Value* value, llvm::Value* expected);
+  llvm::Function* atomic_loop(const AtomicKind& kind);
+  llvm::Value* combine_atomic(const AtomicKind& kind, llvm::Value* old, llvm::Value* value);
 
   // -- lower_fold.cpp, lower_scan.cpp: tuples combined by a function of the author's
   void lower_fold_thread(const Op& op);

@@ -25,6 +25,7 @@ enum class ExpressionKind : uint8_t {
   kMember,     // children[0].text
   kSlice,      // children[0] : children[1], either may be null
   kTuple,      // (children...)
+  kString,     // text, without its quotes
 };
 
 struct Expression;

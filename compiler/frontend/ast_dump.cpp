@@ -76,6 +76,7 @@ class Dumper {
       case ExpressionKind::kMember: line(depth, "member " + node.text); break;
       case ExpressionKind::kSlice: line(depth, "slice"); break;
       case ExpressionKind::kTuple: line(depth, "tuple"); break;
+      case ExpressionKind::kString: line(depth, "string " + node.text); break;
     }
     for (const ExpressionPtr& child : node.children) {
       if (child != nullptr) {

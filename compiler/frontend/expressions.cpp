@@ -92,6 +92,8 @@ Value KernelBuilder::expression(const ast::Expression& node) {
     case ExpressionKind::kSubscript: return subscript(node);
     case ExpressionKind::kMember: return member(node);
     case ExpressionKind::kTuple: return tuple(node);
+    case ExpressionKind::kString:
+      return fail(node.range, "a text is no value; it stands only in print(...), in assert(...) and after order=");
     case ExpressionKind::kNone:
     case ExpressionKind::kSlice: break;
   }

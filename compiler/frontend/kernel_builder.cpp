@@ -126,7 +126,11 @@ void KernelBuilder::warn_unused_inputs() {
     const bool is_parameter = (tensor >= 0 && !kernel_.signature.tensors[static_cast<size_t>(tensor)].is_output) ||
                               kernel_.signature.find_scalar(name) >= 0;
     const bool in_head = facts_.int_scalars.count(name) != 0;  // may serve extents or `require`
-    if (is_parameter && !in_head && !binding.used && name[0] != '_') {
+    const auto& tensors = kernel_.signature.tensors;
+    const std::string& input = name;  // an output that starts as it is may be all that wants it
+    const bool is_aliased =
+        std::any_of(tensors.begin(), tensors.end(), [&](const TensorParam& other) { return other.aliases == input; });
+    if (is_parameter && !is_aliased && !in_head && !binding.used && name[0] != '_') {
       diagnostics_.warning(binding.range, "parameter " + name + " is never used; delete it, or begin its name with _");
     }
   }

@@ -10,6 +10,7 @@
 #include "compiler/frontend/ast.h"
 #include "compiler/frontend/signature_builder.h"
 #include "compiler/frontend/value.h"
+#include "compiler/ir/atomics.h"
 #include "compiler/ir/builder.h"
 #include "compiler/ir/ir.h"
 #include "compiler/support/diagnostics.h"
@@ -206,6 +207,14 @@ class KernelBuilder {
   bool is_readable(const Value& tensor, SourceRange range);
   Value load_call(const ast::Expression& node);
   Value store_call(const ast::Expression& node);
+  Value atomic_call(const ast::Expression& node);
+  bool is_atomic_target(const Value& tensor, AtomicFn fn, SourceRange range);
+  bool order_argument(const ast::Expression& node, MemoryOrder* order);
+  // print(...), assert(...), rand(...): people_calls.cpp, random_calls.cpp.
+  Value print_call(const ast::Expression& node);
+  Value assert_call(const ast::Expression& node);
+  Value random_call(const ast::Expression& node);
+  std::optional<std::vector<ValueId>> random_counter(const ast::Expression& node, size_t first);
   void call_statement(const ast::Statement& statement);
   bool stands_in_loop(const ast::Expression& node);
 

@@ -64,6 +64,8 @@ class Lexer {
         name();
       } else if (is_digit(text_[at_])) {
         number();
+      } else if (text_[at_] == '"') {
+        string();
       } else {
         punctuation();
       }
@@ -185,6 +187,24 @@ class Lexer {
     push(TokenKind::kInteger, begin).int_value = errno == ERANGE ? 0 : value;
   }
 
+  void string() {
+    const size_t begin = at_++;
+    while (at_ < text_.size() && text_[at_] != '"' && text_[at_] != '\n') {
+      const auto c = static_cast<unsigned char>(text_[at_++]);
+      if (c < 0x20 || c >= 0x7f || c == '\\') {
+        diagnostics_.error({static_cast<uint32_t>(at_ - 1), static_cast<uint32_t>(at_)},
+                           "a text holds printable ASCII without `\\`");
+      }
+    }
+    if (at_ < text_.size() && text_[at_] == '"') {
+      ++at_;
+      push(TokenKind::kString, begin);
+      return;
+    }
+    diagnostics_.error(range_from(begin), "this text does not end on its line; it ends with `\"`");
+    push(TokenKind::kString, begin).text = "\"\"";
+  }
+
   void punctuation() {
     const size_t begin = at_;
     for (const Foreign& foreign : kForeign) {
@@ -240,6 +260,7 @@ std::string token_kind_text(TokenKind kind) {
     case TokenKind::kName: return "a name";
     case TokenKind::kInteger: return "an integer";
     case TokenKind::kFloat: return "a number";
+    case TokenKind::kString: return "a text";
     default: break;
   }
   for (const Spelling& spelling : kKeywords) {

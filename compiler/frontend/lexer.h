@@ -15,6 +15,7 @@ enum class TokenKind : uint8_t {
   kName,
   kInteger,
   kFloat,
+  kString,  // text has its quotes
 #define KAON_KEYWORD(enumerator, text) enumerator,
 #define KAON_PUNCTUATION(enumerator, text) enumerator,
 #include "compiler/frontend/tokens.inc"

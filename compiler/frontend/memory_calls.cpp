@@ -96,7 +96,8 @@ Value KernelBuilder::load_call(const ast::Expression& node) {
   if (!place_argument(node, *tensor, /*is_store=*/false, &place)) return Value::error();
   if (!mask_argument(node, place, &mask)) return Value::error();
   if (const ast::NamedArgument* argument = find_argument(node, "other")) {
-    if (mask == kNoValue) return fail(argument->name_range, "`other=` is what lanes hold that `mask=` leaves out; give a mask");
+    if (mask == kNoValue)
+      return fail(argument->name_range, "`other=` is what lanes hold that `mask=` leaves out; give a mask");
     const Operand operand{expression(*argument->value), argument->value.get()};
     const std::optional<ValueId> value = value_at(operand, *tensor, place, node.children[1]->range);
     if (!value) return Value::error();

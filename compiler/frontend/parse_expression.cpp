@@ -147,6 +147,11 @@ ExpressionPtr Parser::primary() {
       node->text = std::string(token.text);
       return node;
     }
+    case TokenKind::kString: {
+      ExpressionPtr node = make(ExpressionKind::kString, take().range);
+      node->text = std::string(token.text.substr(1, token.text.size() - 2));
+      return node;
+    }
     case TokenKind::kTrue:
     case TokenKind::kFalse: {
       ExpressionPtr node = make(ExpressionKind::kBool, take().range);

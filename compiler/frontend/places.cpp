@@ -34,7 +34,8 @@ bool KernelBuilder::common_index_axes(const Items& items, const Place& place, st
       if (here != kUnitAxis) {
         fail(item->range,
              "the indices of one subscript do not match: " + axes_text(kernel_, before) + " and " +
-                 axes_text(kernel_, own) + "; for every pair of them write [:, None] after the first and [None, :] "
+                 axes_text(kernel_, own) +
+                 "; for every pair of them write [:, None] after the first and [None, :] "
                  "after the second",
              {{first->range, "the first is here"}});
         return false;

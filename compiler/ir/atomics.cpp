@@ -41,7 +41,8 @@ const char* why_illegal_operand(AtomicFn fn, DType dtype) {
 Result<Type> atomic_type(const Kernel& kernel, const Op& op) {
   AtomicFn fn{};
   MemoryOrder order{};
-  if (!parse_atomic(op.str_attr("fn"), &fn)) return bug("attribute fn: no atomic is named \"" + op.str_attr("fn") + "\"");
+  if (!parse_atomic(op.str_attr("fn"), &fn))
+    return bug("attribute fn: no atomic is named \"" + op.str_attr("fn") + "\"");
   if (!parse_order(op.str_attr("order"), &order)) {
     return bug("attribute order: expected relaxed, acquire, release or acq_rel, got \"" + op.str_attr("order") + "\"");
   }

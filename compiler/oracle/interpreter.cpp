@@ -6,6 +6,7 @@
 
 #include "compiler/ir/printer.h"
 #include "compiler/ir/verifier.h"
+#include "compiler/ir/walk.h"
 #include "compiler/oracle/binding.h"
 #include "compiler/oracle/machine.h"
 #include "compiler/oracle/oracle.h"
@@ -28,6 +29,12 @@ std::vector<int64_t> choose_programs(int64_t total, const OracleOptions& options
     chosen.insert(static_cast<int64_t>(random() % static_cast<uint64_t>(total)));
   }
   return std::vector<int64_t>(chosen.begin(), chosen.end());
+}
+
+bool has_atomics(const Kernel& kernel) {
+  bool found = false;
+  walk(kernel.body, [&](const Op& op, const ConstOpPlace&) { found = found || op.kind == OpKind::kAtomic; });
+  return found;
 }
 
 /// Sorts by offset; of several stores to an element the last one stands.
@@ -60,9 +67,13 @@ Result<OracleResult> interpret(const Kernel& logical, const std::vector<HostTens
   Machine machine(logical, tensors, slots, blocks, &result.outputs);
   KAON_RETURN_IF_ERROR(machine.prepare());
   result.programs_total = machine.num_programs();
-  const std::vector<int64_t> programs = choose_programs(result.programs_total, options);
+  // What an atomic leaves behind is the work of all programs.
+  OracleOptions chosen = options;
+  if (has_atomics(logical)) chosen.max_programs = 0;
+  const std::vector<int64_t> programs = choose_programs(result.programs_total, chosen);
   result.programs_run = static_cast<int64_t>(programs.size());
   for (int64_t program : programs) KAON_RETURN_IF_ERROR(machine.run_program(program));
+  machine.finish_atomics();
   for (std::vector<OracleElement>& elements : result.outputs) sort_and_keep_last(&elements);
   return result;
 }

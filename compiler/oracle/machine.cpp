@@ -36,6 +36,7 @@ Machine::Machine(const Kernel& kernel, const std::vector<HostTensor>& tensors, c
       slots_(slots),
       blocks_(blocks),
       outputs_(outputs),
+      ledger_(tensors.size()),
       definitions_(defining_ops(kernel)),
       tiles_(kernel.values.size()),
       states_(kernel.axes.size()) {}
@@ -137,6 +138,9 @@ Status Machine::run_op(const Op& op) {
     case OpKind::kWhile: return run_while(op);
     case OpKind::kLoad: return run_load(op);
     case OpKind::kStore: return run_store(op);
+    case OpKind::kAtomic: return run_atomic(op);
+    case OpKind::kAssert:
+    case OpKind::kPrint: return Status::ok();
     case OpKind::kYield: return Status::ok();
     default: return run_pure(op);
   }

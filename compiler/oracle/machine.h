@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "compiler/oracle/atomics.h"
 #include "compiler/oracle/memory.h"
 #include "compiler/oracle/oracle.h"
 #include "compiler/oracle/tile.h"
@@ -23,6 +24,8 @@ class Machine {
   /// Points of the outermost loop's axes, and of those of loops perfectly nested in it.
   int64_t num_programs() const { return num_programs_; }
   Status run_program(int64_t program);
+  /// Appends what atomics of the programs that ran leave behind; call once, after them.
+  void finish_atomics() { ledger_.finish(kernel_.signature, tensors_, outputs_); }
 
  private:
   struct AxisState {
@@ -42,6 +45,7 @@ class Machine {
   Status run_undecided_if(const Op& op);
   Status run_load(const Op& op);
   Status run_store(const Op& op);
+  Status run_atomic(const Op& op);
   void run_const(const Op& op);
   void run_index(const Op& op);
   void run_axis_info(const Op& op);
@@ -70,6 +74,7 @@ class Machine {
   const std::vector<int64_t>& slots_;
   const std::vector<int64_t>& blocks_;
   std::vector<std::vector<OracleElement>>* outputs_;
+  AtomicLedger ledger_;
 
   std::vector<const Op*> definitions_;
   std::vector<Tile> tiles_;

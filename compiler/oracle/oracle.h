@@ -38,7 +38,8 @@ struct OracleResult {
   int64_t programs_total = 0;
 };
 
-/// Interprets `logical` on `tensors` (in signature order; outputs are only read for their shape) and `scalars` (bits as in slots).
+/// Interprets `logical` on `tensors` (in signature order; outputs are read
+/// for their shape, and for what atomics find there unless the output is zeroed; kernels with atomics are never sampled) and `scalars` (bits as in slots).
 /// kInvalidArgument when extents do not fit the signature.
 Result<OracleResult> interpret(const Kernel& logical, const std::vector<HostTensor>& tensors,
                                const std::vector<int64_t>& scalars, const OracleOptions& options);

@@ -17,7 +17,7 @@ namespace {
 
 class Stager {
  public:
-  explicit Stager(Kernel& kernel) : kernel_(kernel), axes_(kernel) {}
+  explicit Stager(Kernel& kernel) : kernel_(kernel), axes_(kernel), uses_(count_uses(kernel)) {}
 
   const Status& status() const { return status_; }
 
@@ -43,6 +43,9 @@ class Stager {
           return;
         }
         rename_last(*region, op->result());
+      } else if (op->kind == OpKind::kAtomic && has_replicas(op->result()) &&
+                 uses_[static_cast<size_t>(op->result())] > 0) {
+        spread_old_values(*region, std::move(op));
       } else {
         region->ops.push_back(std::move(op));
       }
@@ -101,6 +104,30 @@ class Stager {
       return;
     }
     rename_last(region, op.result());
+  }
+
+  bool has_replicas(ValueId value) const {
+    uint64_t threads = 1;
+    const Layout& layout = kernel_.layout(value);
+    for (int dim = 0; dim < layout.rank(); ++dim) {
+      for (const Digit& digit : layout.digits(dim)) threads *= digit.where == Where::kRegister ? 1 : digit.radix;
+    }
+    return threads < static_cast<uint64_t>(kernel_.num_warps) * 32;
+  }
+
+  /// Only the owner of an element does its atomic; it tells the others what it found.
+  void spread_old_values(Region& region, std::unique_ptr<Op> op) {
+    const ValueId result = op->result();
+    const ValueInfo info = kernel_.values[static_cast<size_t>(result)];
+    const ValueId owned = kernel_.new_value(info.type);
+    kernel_.layout(owned) = info.layout;
+    op->results = {owned};
+    const SourceRange range = op->range;
+    region.ops.push_back(std::move(op));
+    Builder builder(kernel_, region);
+    builder.set_range(range);
+    through_shared(builder, owned, {info.type, info.layout}, "old");
+    rename_last(region, result);
   }
 
   ValueId fold_thread(Builder& builder, ReduceFn fn, ValueId value, const std::vector<int64_t>& dims) {
@@ -164,6 +191,7 @@ class Stager {
   Kernel& kernel_;
   PartialAxes axes_;
   Status status_;
+  std::vector<int> uses_;
 };
 
 }  // namespace

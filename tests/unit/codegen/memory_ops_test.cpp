@@ -1,6 +1,8 @@
 // Gathers, scatters and masks: what a .tile kernel says, run on the checking machine and held against the oracle.
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "tests/unit/codegen/host_case.h"
 
 namespace kaon::compiler {
@@ -91,6 +93,47 @@ TEST(MemoryOps, MaskAndOther) {
         expect_right(c);
       }
     }
+  }
+}
+
+/// Known answers of Philox 4x32-10: counter, key, first word of the result.
+TEST(MemoryOps, RandomNumbersAreThoseOfPhilox) {
+  constexpr const char* kWords = R"(
+kernel words(c0: i64[M], c1: i64[M], c2: i64[M], c3: i64[M], seed: i64) -> (out: i64[M], unit: f32[M]) {
+  for m in tile(M) {
+    out[m] = randint(seed, 0, 0x80000000, c0[m], c1[m], c2[m], c3[m]);
+    unit[m] = rand(seed, c0[m], c1[m], c2[m], c3[m]);
+  }
+}
+)";
+  struct Known {
+    std::array<int64_t, 4> counter;
+    uint64_t seed;
+    uint32_t word;
+  };
+  const Known known[] = {
+      {{0, 0, 0, 0}, 0, 0x6627e8d5},
+      {{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, ~uint64_t{0}, 0x408f276d},
+      {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, 0x299f31d0a4093822, 0xd16cfe09},
+  };
+  HostCase c{kWords, DType::kF32, "vec=1", {{"M", 1}}};
+  const Result<Kernel> kernel = logical_kernel(c);
+  ASSERT_TRUE(kernel) << kernel.status().message();
+  for (const Known& k : known) {
+    c.scalars = {static_cast<int64_t>(k.seed)};
+    for (size_t i = 0; i < 4; ++i) c.integers["c" + std::to_string(i)] = {k.counter[i]};
+    expect_right(*kernel, c);
+    std::array<int64_t, 4> counter = k.counter;
+    int64_t integer = 0;
+    float unit = 0;
+    std::vector<HostTensor> tensors;
+    for (int64_t& word : counter) tensors.push_back({DType::kI64, &word, {1}, {1}});
+    tensors.push_back({DType::kI64, &integer, {1}, {1}});
+    tensors.push_back({DType::kF32, &unit, {1}, {1}});
+    const Result<OracleResult> result = interpret(*kernel, tensors, c.scalars, {});
+    ASSERT_TRUE(result) << result.status().message();
+    EXPECT_EQ(result->outputs[4][0].integer, k.word >> 1);
+    EXPECT_EQ(result->outputs[5][0].value, static_cast<double>(k.word >> 8) * 0x1p-24);
   }
 }
 

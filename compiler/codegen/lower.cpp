@@ -149,7 +149,8 @@ void Lowering::lower_op(const Op& op) {
     case OpKind::kLoop: return lower_loop(op);
     case OpKind::kIf: return lower_if(op);
     case OpKind::kWhile: return lower_while(op);
-    case OpKind::kSharedStore: return lower_shared_store(op);
+    case OpKind::kSharedStore: return op.find_attr("zero") == nullptr ? lower_shared_store(op) : lower_dot_store(op);
+    case OpKind::kDotShared: return lower_dot_shared(op);
     case OpKind::kSharedLoad: return lower_shared_load(op);
     case OpKind::kBarrier: call(DeviceFunction::kBarrier, {site()}); return;
     default: return fail(op, "not an op of the staged stage");

@@ -26,17 +26,18 @@ using Registers = std::vector<llvm::Value*>;
 
 /// Where a tile axis stands in its loop, or how far a full one reaches.
 struct AxisState {
-  llvm::Value* begin = nullptr;   // i64: coordinate of position 0, before the window shift is taken off
-  llvm::Value* limit = nullptr;   // i32: a lane exists iff (position - origin - lowest), unsigned, is below it
-  llvm::Value* lowest = nullptr;  // i32, or null for 0: used by shifted windows only
-  llvm::Value* id = nullptr;      // i64: number of the tile (tile axes)
+  llvm::Value* begin = nullptr;           // i64: coordinate of position 0, before the window shift is taken off
+  llvm::Value* limit = nullptr;           // i32: a lane exists iff (position - origin - lowest), unsigned, is below it
+  llvm::Value* lowest = nullptr;          // i32, or null for 0: used by shifted windows only
+  llvm::Value* id = nullptr;              // i64: number of the tile (tile axes)
   std::vector<llvm::Value*> lane_limits;  // i32 per register of the lengths of a jagged axis: its limit for those lanes
 };
 
 /// 32-bit words, or one value of fewer bits.
 using Words = llvm::SmallVector<llvm::Value*, 4>;
 
-struct Access;  // access.h
+struct Access;      // access.h
+struct DotOperand;  // lower_dot.cpp
 
 /// What guards one vector: whether some and whether all of its lanes exist (null: always). A vector that cannot be cut
 /// has one value for both.
@@ -116,6 +117,14 @@ class Lowering {
 
   // -- lower_dot.cpp
   void lower_dot_shared(const Op& op);
+  void lower_dot_store(const Op& op);
+  std::map<uint32_t, Registers> read_dot_operand(const DotOperand& operand, llvm::Value* position, unsigned steps);
+  llvm::Value* summed_positions(AxisId id);
+  llvm::Value* multiply_add(llvm::Value* a, llvm::Value* b, llvm::Value* sum);
+  llvm::Value* strided_base(int64_t buffer, const Layout& layout, const std::vector<int64_t>& strides, unsigned bytes,
+                            int skip);
+  Registers read_shared(llvm::Value* offset, DType dtype, unsigned count);
+  void write_shared(llvm::Value* offset, DType dtype, llvm::ArrayRef<llvm::Value*> elements);
 
   // -- lower_while.cpp, lower_people.cpp
   void lower_while(const Op& op);

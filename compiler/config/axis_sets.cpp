@@ -209,6 +209,20 @@ int64_t static_extent(const Axis& axis) {
   return extent;
 }
 
+bool is_carried(const Kernel& kernel, AxisId axis) {
+  bool carried = false;
+  const auto note = [&](ValueId value) {
+    const auto& axes = kernel.type(value).axes;
+    carried = carried || std::find(axes.begin(), axes.end(), axis) != axes.end();
+  };
+  walk(kernel.body, [&](const Op& op, const ConstOpPlace&) {
+    if (op.regions.empty()) return;
+    std::for_each(op.results.begin(), op.results.end(), note);
+    for (const Region& region : op.regions) std::for_each(region.args.begin(), region.args.end(), note);
+  });
+  return carried;
+}
+
 bool is_row_axis(const Axis& axis) {
   return axis.kind != AxisKind::kTile && !is_block(axis) && static_extent(axis) == 0;
 }

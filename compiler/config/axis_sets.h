@@ -44,6 +44,9 @@ constexpr int64_t kMaxStaticExtent = 4096;
 /// The axis's number of coordinates if it is a small constant, else 0.
 int64_t static_extent(const Axis& axis);
 
+/// Whether a loop or branch carries values along the axis, so that no loop can walk it chunk by chunk.
+bool is_carried(const Kernel& kernel, AxisId axis);
+
 /// True for an axis that has a `reduce.` knob: a whole dimension that is not small and constant.
 bool is_row_axis(const Axis& axis);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "compiler/config/dot_plan.h"
 #include "compiler/config/grid_nest.h"
 #include "compiler/config/knob_list.h"
 #include "compiler/config/part_views.h"
@@ -62,15 +63,24 @@ Config ConfigSpace::generic_config() const {
   }
   config.set("vec", 1);
   config.set("index", 64);
-  for (const Axis& axis : logical_.axes) {
+  const DotAxes dots = find_dot_axes(logical_);
+  std::vector<std::string> carried_rows;  // no chunk serves them: the longest that fits does
+  for (size_t i = 0; i < logical_.axes.size(); ++i) {
+    const Axis& axis = logical_.axes[i];
+    const bool is_dot = dots.has(static_cast<AxisId>(i));
+    const bool is_inner = find("lanes." + axis.name) != nullptr;
     if (is_row_axis(axis) && find("reduce." + axis.name)) {
-      config.set("reduce." + axis.name, find("lanes." + axis.name) ? "chunk(512)" : "chunk(1)");
+      config.set("reduce." + axis.name, is_dot ? "chunk(32)" : is_inner ? "chunk(512)" : "chunk(1)");
+      if (is_carried(logical_, static_cast<AxisId>(i))) carried_rows.push_back("reduce." + axis.name);
     }
-    if (find("block." + axis.name)) config.set("block." + axis.name, find("lanes." + axis.name) ? 128 : 1);
+    if (find("block." + axis.name)) config.set("block." + axis.name, is_dot ? 32 : is_inner ? 128 : 1);
   }
-  for (const int64_t warps : {4, 2, 1}) {
-    config.set("num_warps", warps);
-    if (why_illegal(config).empty()) break;
+  for (int64_t repetitions = carried_rows.empty() ? 1 : 64; repetitions >= 1; repetitions /= 2) {
+    for (const std::string& row : carried_rows) config.set(row, "resident(" + std::to_string(repetitions) + ")");
+    for (const int64_t warps : {4, 2, 1}) {
+      config.set("num_warps", warps);
+      if (why_illegal(config).empty()) return normalize(config);
+    }
   }
   return normalize(config);
 }
@@ -168,6 +178,9 @@ std::string ConfigSpace::why_illegal_tile(const Config& config) const {
              std::to_string(most);
     }
   }
+  const uint64_t most = std::min<uint64_t>(target_.max_registers_per_thread, target_.registers_per_sm / threads);
+  const std::string why_dots = why_illegal_dots(logical_, *plan, most, target_);
+  if (!why_dots.empty()) return why_dots;
   if (replicas > 1 && plan->num_warps > 1) {
     return "only " + std::to_string(threads / replicas) + " of " + std::to_string(threads) +
            " threads would have work of their own; lower num_warps or raise a block";
@@ -184,6 +197,10 @@ std::string ConfigSpace::why_illegal_tile(const Config& config) const {
 std::string ConfigSpace::why_illegal_row(const Config& config, const Axis& axis, int64_t capacity) const {
   const Result<RowPlan> row = row_knob(config, axis);
   if (!row) return row.status().message();
+  if (!row->resident && is_carried(logical_, static_cast<AxisId>(&axis - logical_.axes.data()))) {
+    return "reduce." + axis.name + ": values along " + axis.name +
+           " are carried by a loop or branch, so the row must be resident(r)";
+  }
   if (!row->resident) return {};
   const std::string knob = "reduce." + axis.name + "=" + config.get("reduce." + axis.name, "");
   if (axis.extent_value != kNoValue) return knob + ": the extent is data, so no call can be known to fit";
@@ -299,11 +316,12 @@ bool ConfigSpace::is_worth_searching(const Config& config) const {
   constexpr uint64_t kManyRows = 8;
   const Result<TilePlan> plan = plan_tiles(logical_, sets_, config);
   if (!plan) return false;
+  const DotAxes dots = find_dot_axes(logical_);
   for (size_t i = 0; i < sets_.size(); ++i) {
     const TileShares& shares = plan->shares[i];
     const Axis& inner = logical_.axis(sets_[i].inner);
     if (keeps_input(config, sets_[i]) && shares.registers < kFewRegisters) return false;
-    if (!is_row_axis(inner)) continue;
+    if (!is_row_axis(inner) || dots.has(sets_[i].inner)) continue;
     uint64_t rows = 1, rows_of_thread = 1, length = 1;
     for (const AxisShare& share : shares.shares) {
       (share.axis == sets_[i].inner ? length : rows) *= share.threads * share.registers;

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "compiler/config/dot_plan.h"
 #include "compiler/config/grid_nest.h"
 #include "compiler/ir/block_axis.h"
 #include "compiler/ir/walk.h"
@@ -39,6 +40,31 @@ Knob block_knob(const Axis& axis, bool inner, bool is_only_outer, int64_t vec) {
   }
   for (int64_t block = 32 * vec; block <= kMaxInnerTile; block *= 2) knob.choices.push_back(std::to_string(block));
   knob.default_value = std::to_string(32 * kDefaultWarps * vec);
+  return knob;
+}
+
+/// Tiles of matrices: as long along each axis as there is data to use again.
+Knob dot_block_knob(const Axis& axis, bool summed) {
+  Knob knob{"block." + axis.name, texts({16, 32, 64, 128}), summed ? "32" : "64",
+            "coordinates of " + axis.name + " in one tile"};
+  if (!summed) knob.choices.push_back("256");
+  return knob;
+}
+
+Knob dot_row_knob(const Kernel& kernel, AxisId id, bool summed) {
+  const Axis& axis = kernel.axis(id);
+  Knob knob{"reduce." + axis.name,
+            {},
+            call("chunk", summed ? 32 : 64),
+            "how a row of " + axis.name + " is walked: kept in registers, or chunk by chunk"};
+  if (axis.extent_value == kNoValue) {
+    for (const int64_t repetitions : {1, 2, 4, 8, 16}) knob.choices.push_back(call("resident", repetitions));
+  }
+  if (is_carried(kernel, id)) {
+    knob.default_value = call("resident", 4);
+  } else {
+    for (const int64_t chunk : {16, 32, 64, 128}) knob.choices.push_back(call("chunk", chunk));
+  }
   return knob;
 }
 
@@ -98,8 +124,8 @@ int dim_of_extent(const Kernel& kernel, const Expr& extent) {
   return dim >= 0 && dim < static_cast<int>(kernel.signature.dims.size()) ? dim : -1;
 }
 
-/// Dims whose divisors make vectors along the axis legal: its own extent, or, where that is data, the last extents of the
-/// tensors that it walks.
+/// Dims whose divisors make vectors along the axis legal: its own extent, or, where that is data, the last extents of
+/// the tensors that it walks.
 std::set<int> dims_along(const Kernel& kernel, AxisId id) {
   const Axis& axis = kernel.axis(id);
   std::set<int> dims;
@@ -126,19 +152,25 @@ void add_shape_knobs(const Kernel& kernel, const std::vector<AxisSet>& sets, std
     const Axis& axis = kernel.axis(id);
     return (axis.kind == AxisKind::kTile && axis.fixed_block == 0) || is_block(axis);
   };
-  const auto num_outer =
-      std::count_if(used.begin(), used.end(), [&](AxisId id) { return has_block(id) && !is_inner(sets, id); });
+  const DotAxes dots = find_dot_axes(kernel);
+  const auto num_outer = std::count_if(
+      used.begin(), used.end(), [&](AxisId id) { return has_block(id) && !is_inner(sets, id) && !dots.has(id); });
   for (const AxisId id : used) {
-    if (has_block(id)) knobs->push_back(block_knob(kernel.axis(id), is_inner(sets, id), num_outer == 1, vec));
+    if (!has_block(id)) continue;
+    const Axis& axis = kernel.axis(id);
+    knobs->push_back(dots.has(id) ? dot_block_knob(axis, dots.kept.count(id) == 0)
+                                  : block_knob(axis, is_inner(sets, id), num_outer == 1, vec));
   }
-  const bool has_inner_row =
-      std::any_of(used.begin(), used.end(), [&](AxisId id) { return is_row_axis(kernel.axis(id)) && is_inner(sets, id); });
+  const bool has_inner_row = std::any_of(used.begin(), used.end(),
+                                         [&](AxisId id) { return is_row_axis(kernel.axis(id)) && is_inner(sets, id); });
   // Rows of 7 x 2^k, as 7168 or 12544, waste an eighth of every power of two.
   knobs->push_back({"num_warps", has_inner_row ? texts({1, 2, 4, 7, 8, 16, 32}) : texts({1, 2, 4, 8, 16, 32}),
                     std::to_string(kDefaultWarps), "warps of 32 threads in a block"});
   knobs->push_back({"vec", {std::to_string(vec)}, std::to_string(vec), "contiguous elements of one thread"});
   for (const AxisId id : used) {
-    if (is_row_axis(kernel.axis(id))) knobs->push_back(row_axis_knob(kernel.axis(id), is_inner(sets, id)));
+    if (!is_row_axis(kernel.axis(id))) continue;
+    knobs->push_back(dots.has(id) ? dot_row_knob(kernel, id, dots.kept.count(id) == 0)
+                                  : row_axis_knob(kernel.axis(id), is_inner(sets, id)));
   }
   for (const AxisId id : used) {
     if (!can_keep_input(kernel, id)) continue;
@@ -146,27 +178,31 @@ void add_shape_knobs(const Kernel& kernel, const std::vector<AxisSet>& sets, std
     knobs->push_back({"keep." + name,
                       {"values", "input"},
                       "values",
-                      "what of a resident row of " + name + " stays in registers across reductions: the values computed, "
-                      "or its packed input, from which they are computed anew"});
+                      "what of a resident row of " + name +
+                          " stays in registers across reductions: the values computed, "
+                          "or its packed input, from which they are computed anew"});
   }
   for (const AxisId id : used) {
     if (!is_inner(sets, id)) continue;
     const std::string& name = kernel.axis(id).name;
     Knob knob{"lanes." + name, {"auto"}, "auto", "threads along " + name};
     // Fewer than a row each would leave: a thread then holds pieces of several rows.
-    if (is_row_axis(kernel.axis(id)) && num_outer > 0) knob.choices.insert(knob.choices.end(), {"8", "16", "32"});
+    if (is_row_axis(kernel.axis(id)) && num_outer > 0 && !dots.has(id))
+      knob.choices.insert(knob.choices.end(), {"8", "16", "32"});
     knobs->push_back(std::move(knob));
   }
 }
 
 void add_access_knobs(const Kernel& kernel, const std::vector<AxisSet>& sets, std::vector<Knob>* knobs) {
   const int64_t vec = widest_vector(sets);
+  const DotAxes dots = find_dot_axes(kernel);
   std::set<int> divided;
   std::set<AxisId> inner;
   for (const AxisSet& set : sets) inner.insert(set.inner);
   for (const AxisId id : inner) {
     const Axis& axis = kernel.axis(id);
-    if (!is_row_axis(axis) || vec == 1) continue;
+    // Rows of a matrix are summed column by column: they cannot start in different places.
+    if (!is_row_axis(axis) || vec == 1 || dots.has(id)) continue;
     knobs->push_back({"shift." + axis.name, {"0", "1"}, "0", "start rows of " + axis.name + " at an aligned address"});
   }
   for (const AxisId id : inner) {

@@ -92,7 +92,8 @@ class SetPlanner {
     }
     const uint64_t threads = static_cast<uint64_t>(num_warps_) * kLanes;
     uint64_t most = std::max<uint64_t>(1, threads / rows);
-    const bool exact = static_extent(axis(set_.inner)) == 0;
+    // A size that another set has given must be hit; a constant extent is padded.
+    const bool exact = static_extent(axis(set_.inner)) == 0 || blocks_.count(set_.inner) > 0;
     if (size > 0) most = std::min(most, next_power_of_two(ceil_div_u(static_cast<uint64_t>(size), vec)));
     for (uint64_t lanes = most; lanes > 1; --lanes) {
       const bool divides = !exact || size == 0 || static_cast<uint64_t>(size) % (vec * lanes) == 0;
@@ -189,7 +190,7 @@ class SetPlanner {
     if (size == 0) {
       KAON_ASSIGN_OR_RETURN(const RowPlan row, row_knob(config_, axis(id)));
       repetitions = static_cast<uint64_t>(row.argument);
-    } else if (static_extent(axis(id)) > 0) {
+    } else if (static_extent(axis(id)) > 0 && blocks_.count(id) == 0) {
       lanes = std::min(lanes_left, next_power_of_two(static_cast<uint64_t>(size)));
       const uint64_t wanted = lanes == lanes_left ? ceil_div_u(static_cast<uint64_t>(size), lanes) : 1;
       warps = 1;

@@ -216,6 +216,7 @@ Value KernelBuilder::fold_literals(TokenKind op, SourceRange op_range, const Ope
 Value KernelBuilder::binary(TokenKind op, SourceRange op_range, const Operand& a, const Operand& b) {
   if (a.value.is_error() || b.value.is_error()) return Value::error();
   if (!require_number(a) || !require_number(b)) return Value::error();
+  if (op == TokenKind::kAt) return matrix_product("@", op_range, a, b, nullptr);
   CompareFn comparison;
   if (comparison_of(op, &comparison)) return compare(comparison, op_range, a, b);
   if (a.value.is_literal() && b.value.is_literal()) return fold_literals(op, op_range, a, b);

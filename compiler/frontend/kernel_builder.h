@@ -263,7 +263,7 @@ class KernelBuilder {
   AxisId device_axis(const std::string& key, const std::string& name, const std::string& length, ValueId extent);
   void adopt_axes(const Type& type, Place* place);
 
-  // Calls: calls.cpp (functions), reductions.cpp, creation.cpp.
+  // Calls: calls.cpp (functions), reductions.cpp, creation.cpp, dot.cpp.
   Value call(const ast::Expression& node);
   Value cast(const ast::Expression& node, DType dtype);
   Value unary_function(const ast::Expression& node, UnaryFn fn);
@@ -283,6 +283,14 @@ class KernelBuilder {
   Value mean_of(ValueId sum, const std::vector<AxisId>& folded, SourceRange range);
   bool reduced_dims(const ast::Expression& node, int rank, std::vector<int64_t>* dims, bool* keepdim);
   ValueId drop_unit_dims(ValueId value, std::vector<int64_t>* dims, bool keepdim);
+  Value dot(const ast::Expression& node);
+  Value matrix_product(const std::string& text, SourceRange range, const Operand& a, const Operand& b,
+                       const Operand* acc);
+  bool dot_dtype(const std::string& text, SourceRange range, const Operand& a, const Operand& b, DType* sum);
+  bool dot_axes_meet(const std::string& text, SourceRange range, const Operand& a, const Operand& b,
+                     const std::vector<ValueId>& values, std::vector<AxisId>* axes);
+  bool meets_jagged(const std::string& text, SourceRange range, const std::vector<ValueId>& values);
+  std::optional<ValueId> accumulator(const Operand& acc, DType sum, const std::vector<AxisId>& axes);
   Value zeros(const ast::Expression& node);
   Value full(const ast::Expression& node);
   Value arange(const ast::Expression& node);

@@ -23,7 +23,7 @@ constexpr Level kLevels[] = {
     {{TokenKind::kAmp}, 1},
     {{TokenKind::kShl, TokenKind::kShr}, 2},
     {{TokenKind::kPlus, TokenKind::kMinus}, 2},
-    {{TokenKind::kStar, TokenKind::kSlash, TokenKind::kPercent}, 3},
+    {{TokenKind::kStar, TokenKind::kSlash, TokenKind::kPercent, TokenKind::kAt}, 4},
 };
 constexpr int kNumLevels = static_cast<int>(std::size(kLevels));
 

@@ -75,10 +75,10 @@
 //                                          lane of which is missing, else a unit axis
 //   reduce_lanes {fn, dims} a              folds the lane digits of dims by butterfly shuffles; result in every lane
 //   fold_thread, fold_lanes, scan_thread, scan_lanes   the steps of fold and scan over register and lane digits
-//   dot_shared {a, b, ...} [acc]           dot of two tiles in shared buffers
-//   shared_store {buffer, [strides, offset]} a   one owner of each element writes it to the buffer: position p of each dim at
-//                                          element offset + sum of p * strides, by default row-major by position. With
-//                                          strides, lanes that do not exist are not written
+//   dot_shared {a, b, ...} [acc]           dot of two tiles in shared buffers; its attributes: dot_rules.h
+//   shared_store {buffer, [strides, offset, zero]} a   the owner of each element writes it: position p of each dim at element
+//                                          offset + sum of p * strides, by default row-major by position. With strides, lanes
+//                                          that do not exist are not written; with zero, those missing on these dims are 0
 //   shared_load {buffer, [strides, offset]} [begin]   reads a tile of the result's type and layout, likewise; a scalar i64
 //                                          operand adds to the offset. With strides, lanes that do not exist read nothing
 //   barrier                                all threads of the block

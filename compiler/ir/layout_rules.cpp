@@ -97,6 +97,10 @@ Status check_op_layouts(const Kernel& kernel, const Op& op) {
       for (ValueId operand : op.operands)
         KAON_RETURN_IF_ERROR(expect_layout(kernel, operand, kernel.layout(op.result())));
       return Status::ok();
+    case OpKind::kDot:
+      return op.operands.size() < 3 ? Status::ok() : expect_layout(kernel, op.operands[2], kernel.layout(op.result()));
+    case OpKind::kDotShared:
+      return op.operands.empty() ? Status::ok() : expect_layout(kernel, op.operands[0], kernel.layout(op.result()));
     case OpKind::kExpandDims:
       if (kernel.type(op.operands[0]).is_scalar()) return Status::ok();
       return expect_layout(kernel, op.result(), operand_layout().expand_dims(static_cast<int>(op.int_attr("dim"))));

@@ -6,6 +6,7 @@
 
 #include "compiler/ir/atomics.h"
 #include "compiler/ir/block_axis.h"
+#include "compiler/ir/dot_rules.h"
 #include "compiler/ir/functions.h"
 #include "compiler/ir/view_rules.h"
 
@@ -54,6 +55,8 @@ class Rules {
       case OpKind::kReduce:
       case OpKind::kReduceThread:
       case OpKind::kReduceLanes: return reduce();
+      case OpKind::kDot: return dot_type(kernel_, op_);
+      case OpKind::kDotShared: return dot_shared();
       case OpKind::kConvert: return type(0);
       case OpKind::kReuse: return reuse();
       case OpKind::kSharedLoad: return buffer_op(declared_);
@@ -86,6 +89,11 @@ class Rules {
     if (!slot || *slot < first || *slot >= end) return bug("attribute slot: expected the slot of an extent");
     if (!round || *round < 0) return bug("attribute round: expected a number from 0");
     return type(0);
+  }
+
+  Result<Type> dot_shared() const {
+    KAON_RETURN_IF_ERROR(check_dot_shared(kernel_, op_, declared_));
+    return declared_;
   }
 
   Result<Type> expr() const {

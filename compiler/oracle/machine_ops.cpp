@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compiler/ir/functions.h"
+#include "compiler/oracle/dot.h"
 #include "compiler/oracle/element_ops.h"
 #include "compiler/oracle/reductions.h"
 #include "compiler/oracle/views.h"
@@ -135,6 +136,9 @@ Status Machine::run_pure(const Op& op) {
     case OpKind::kReduce:
       eval_reduce(function_of<ReduceFn>(op), operand(0), op.ints_attr("dims"), sizes,
                   lanes_of(kernel_.type(op.operands[0]).axes, operand(0).sizes), &result);
+      break;
+    case OpKind::kDot:
+      eval_dot(operand(0), operand(1), op.operands.size() > 2 ? &operand(2) : nullptr, type.dtype, sizes, &result);
       break;
     default: return Status(Code::kUnsupported, "oracle: cannot interpret " + std::string(op_info(op.kind).text));
   }

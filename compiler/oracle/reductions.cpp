@@ -27,13 +27,16 @@ struct FloatResult {
 /// first order; the quotient covers the higher ones.
 FloatResult sum_row(const Row& row, const Rounding& rounding) {
   double sum = 0, magnitude = 0, propagated = 0;
+  bool has_nan = false;
   for (size_t i = 0; i < row.length; ++i) {
     sum += row.floats[i];
     magnitude += std::fabs(row.floats[i]);
+    has_nan = has_nan || (std::isnan(row.floats[i]) && (row.bounds == nullptr || row.bounds[i] == 0));
   }
   if (row.bounds) {
     for (size_t i = 0; i < row.length; ++i) propagated += row.bounds[i];
   }
+  if (has_nan) return {sum, 0};  // whatever the other terms are
   if (propagated == kUnknown) return {sum, kUnknown};
   if (!std::isfinite(magnitude)) {  // an infinity or a NaN among them, whatever the order
     double finite = 0;              // unless the others overflow to the other infinity first
@@ -221,6 +224,13 @@ void eval_reduce(ReduceFn fn, const Tile& a, const std::vector<int64_t>& dims, c
     result->bounds[i] = folded.bound;
   }
   result->settle();
+}
+
+void sum_terms(DType dtype, const Terms& terms, double* sum, double* bound) {
+  const FloatResult folded =
+      sum_row({terms.floats.data(), nullptr, terms.bounds.data(), terms.floats.size()}, Rounding(dtype));
+  *sum = folded.value;
+  *bound = folded.bound;
 }
 
 }  // namespace kaon::compiler

@@ -30,8 +30,11 @@ std::vector<Lifetime> find_lifetimes(const Kernel& kernel) {
   std::vector<Lifetime> lifetimes(kernel.shared_buffers.size());
   int64_t step = 0;
   auto touch = [&](const Op& op) {
-    if (op.kind != OpKind::kSharedLoad && op.kind != OpKind::kSharedStore) return;
-    lifetimes[static_cast<size_t>(op.int_attr("buffer"))].touch(step);
+    const auto use = [&](const char* name) { lifetimes[static_cast<size_t>(op.int_attr(name))].touch(step); };
+    if (op.kind == OpKind::kSharedLoad || op.kind == OpKind::kSharedStore) use("buffer");
+    if (op.kind != OpKind::kDotShared) return;
+    use("a");
+    use("b");
   };
   std::function<void(const Region&)> scan = [&](const Region& region) {
     for (const auto& op : region.ops) {

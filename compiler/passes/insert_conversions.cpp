@@ -72,6 +72,7 @@ class Converter {
         const ValueId stored = op.operands[0];
         return i == 0 ? own : indexed(kernel_.layout(stored), kernel_.type(stored), op.operands[i]);
       }
+      case OpKind::kDot: return i < 2 ? own : kernel_.layout(op.result());
       default: return own;
     }
   }

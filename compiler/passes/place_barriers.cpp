@@ -62,6 +62,9 @@ class Follower {
     const int64_t buffer = op.int_attr("buffer");
     const auto written = pending.written.find(buffer);
     if (op.kind == OpKind::kSharedLoad) return written != pending.written.end();
+    if (op.kind == OpKind::kDotShared) {
+      return pending.written.count(op.int_attr("a")) > 0 || pending.written.count(op.int_attr("b")) > 0;
+    }
     if (op.kind != OpKind::kSharedStore) return false;
     if (pending.read.count(buffer) > 0) return true;
     // Two writes in one layout are each element's owner writing twice.
@@ -70,6 +73,7 @@ class Follower {
 
   void note_access(const Op& op, Pending* pending) const {
     if (op.kind == OpKind::kSharedLoad) pending->read.insert(op.int_attr("buffer"));
+    if (op.kind == OpKind::kDotShared) pending->read.insert({op.int_attr("a"), op.int_attr("b")});
     if (op.kind == OpKind::kSharedStore) pending->written[op.int_attr("buffer")].insert(layout_text(op));
   }
 

@@ -28,6 +28,7 @@ bool RollContext::is_root(const Op& op) const {
       return std::any_of(op.operands.begin(), op.operands.end(), [&](ValueId value) { return is_along(value); });
     case OpKind::kReduce:
     case OpKind::kReduceThread: return is_along(op.operands[0]) && !is_along(op.result());
+    case OpKind::kDot: return is_along(op.operands[0]) && !is_along(op.result());
     default: return false;
   }
 }

@@ -88,6 +88,13 @@ class LoopEmitter {
     Carried carried;
     carried.root = root;
     parse_fn(root->str_attr("fn"), &carried.fn);
+    if (root->kind == OpKind::kDot) {
+      carried.tile = {kernel_.type(root->result()), kernel_.layout(root->result())};
+      carried.inits.push_back(root->operands.size() > 2 ? root->operands[2]
+                                                        : identity_const(builder_, ReduceFn::kSum, carried.tile));
+      carried_.push_back(std::move(carried));
+      return;
+    }
     if (root->kind == OpKind::kReduceThread) {
       carried.tile = {kernel_.type(root->result()), kernel_.layout(root->result())};
     } else {
@@ -162,6 +169,14 @@ class LoopEmitter {
   }
 
   void emit_plain(Carried* carried) {
+    if (carried->root->kind == OpKind::kDot) {
+      const std::vector<ValueId> operands = {copy(carried->root->operands[0]), copy(carried->root->operands[1]),
+                                             carried->args[0]};
+      Op& op = builder_.insert(OpKind::kDot, operands);
+      op.range = carried->root->range;
+      carried->yields.push_back(laid_.laid_out(builder_.add_result(op, carried->tile.type), carried->tile.layout));
+      return;
+    }
     const ValueId part = fold(carried->fn, copy(carried->root->operands[0]), *carried);
     carried->yields.push_back(laid_.binary(combining_fn(carried->fn), carried->args[0], part));
   }

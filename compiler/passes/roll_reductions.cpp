@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiler/config/tile_plan.h"
+#include "compiler/ir/dot_rules.h"
 #include "compiler/ir/walk.h"
 #include "compiler/passes/roll_loop.h"
 
@@ -138,6 +139,28 @@ Status roll_axis(Kernel& kernel, AxisId axis) {
   return Status::ok();
 }
 
+/// The loop of a product carries its rows and columns: those that are walked as well need their loop around it.
+std::vector<AxisId> in_rolling_order(const Kernel& kernel, std::vector<AxisId> axes) {
+  const auto waits = [&](AxisId axis, const std::vector<AxisId>& others) {
+    bool found = false;
+    walk(kernel.body, [&](const Op& op, const ConstOpPlace&) {
+      if (op.kind != OpKind::kDot || dot_axis(kernel, op) != axis) return;
+      for (const AxisId kept : kernel.type(op.result()).axes) {
+        found = found || std::find(others.begin(), others.end(), kept) != others.end();
+      }
+    });
+    return found;
+  };
+  std::vector<AxisId> ordered;
+  while (!axes.empty()) {
+    auto next = std::find_if(axes.begin(), axes.end(), [&](AxisId axis) { return !waits(axis, axes); });
+    if (next == axes.end()) next = axes.begin();
+    ordered.push_back(*next);
+    axes.erase(next);
+  }
+  return ordered;
+}
+
 }  // namespace
 
 Status roll_reductions(Kernel& kernel, const Target&) {
@@ -150,7 +173,9 @@ Status roll_reductions(Kernel& kernel, const Target&) {
       if (!row.resident) rolled.push_back(id);
     }
   }
-  for (const AxisId axis : rolled) KAON_RETURN_IF_ERROR(roll_axis(kernel, axis));
+  for (const AxisId axis : in_rolling_order(kernel, std::move(rolled))) {
+    KAON_RETURN_IF_ERROR(roll_axis(kernel, axis));
+  }
   return Status::ok();
 }
 

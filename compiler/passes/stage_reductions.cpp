@@ -9,6 +9,7 @@
 #include "compiler/ir/builder.h"
 #include "compiler/ir/walk.h"
 #include "compiler/passes/partials.h"
+#include "compiler/passes/stage_dots.h"
 #include "compiler/passes/stage_views.h"
 
 namespace kaon::compiler {
@@ -29,6 +30,8 @@ class Stager {
       for (Region& inner : op->regions) run(&inner);
       if (op->kind == OpKind::kReduce) {
         stage_reduce(*region, *op);
+      } else if (op->kind == OpKind::kDot) {
+        stage_dot(kernel_, *region, *op);
       } else if (op->kind == OpKind::kConvert) {
         Builder builder(kernel_, *region);
         builder.set_range(op->range);

@@ -210,6 +210,11 @@ ValueId PartEmitter::cut_reshape(Builder& builder, const Op& op, size_t dim, con
   const auto whole_dim = static_cast<size_t>(regrouped_dim(op, dim));
   const AxisId whole = from.axes[whole_dim];
   Type type = kernel_.type(op.result());
+  if (type.axes[dim] == whole) {  // an axis that stays
+    type.axes[dim] = part.axis;
+    const ValueId value = cut(builder, op.operands[0], whole_dim, part);
+    return builder.add_result(builder.insert(OpKind::kReshape, {value}), type);
+  }
   const int64_t stride = constant_extent(kernel_, whole) / constant_extent(kernel_, type.axes[dim]);
   const int64_t length = constant_extent(kernel_, part.axis) * stride;
   Part source;

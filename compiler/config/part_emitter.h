@@ -30,6 +30,8 @@ class PartEmitter {
   void leave();
   void note(const Op& op);
 
+  const Op* definition(ValueId value) const;
+
   /// Whether every op behind `value` can be repeated on a part along `dim`, down to loads.
   bool can_cut(ValueId value, size_t dim) const;
   ValueId cut(Builder& builder, ValueId value, size_t dim, const Part& part);
@@ -42,7 +44,6 @@ class PartEmitter {
   void store_part(Builder& builder, const Op& op, ValueId value, AxisId whole, const Part& part);
 
  private:
-  const Op* definition(ValueId value) const;
   bool can_cut_load(const Op& op, size_t dim) const;
   /// Dim of the reshape's operand that becomes the first of a group of its result with `dim` in front; -1: none.
   int regrouped_dim(const Op& op, size_t dim) const;

@@ -98,8 +98,25 @@ class PartPusher {
     part.axis = kernel_.type(op.result()).axes[dim];
     part.begin = op.int_attr("begin");
     if (op.operands.size() == 2) part.begin_value = op.operands[1];
+    const auto split = splits_.find(op.operands[0]);
+    if (split != splits_.end() && split->second.dim == dim) {
+      for (size_t i = 0; i < split->second.parts.size(); ++i) {
+        if (is_same_part(split->second.parts[i], part)) return replace(op.result(), split->second.values[i]);
+      }
+    }
     if (!wants_parts(whole, part.axis, part.begin_value != kNoValue) || !emitter_.can_cut(op.operands[0], dim)) return;
     replace(op.result(), emitter_.cut(builder, op.operands[0], dim, part));
+  }
+
+  /// Two parts of one extent that begin at the same place, which each may have computed by itself.
+  bool is_same_part(const Part& a, const Part& b) const {
+    if (a.axis != b.axis || a.begin != b.begin) return false;
+    if (a.begin_value == b.begin_value) return true;
+    const Op* first = a.begin_value == kNoValue ? nullptr : emitter_.definition(a.begin_value);
+    const Op* second = b.begin_value == kNoValue ? nullptr : emitter_.definition(b.begin_value);
+    if (first == nullptr || second == nullptr || first->kind != OpKind::kExpr || second->kind != OpKind::kExpr)
+      return false;
+    return std::get<Expr>(*first->find_attr("expr")) == std::get<Expr>(*second->find_attr("expr"));
   }
 
   void split_concat(Builder& builder, const Op& op) {
@@ -128,6 +145,7 @@ class PartPusher {
       if (expr == begin) return value;
     }
     begins_.push_back({begin, builder.expr(begin)});
+    emitter_.note(*builder.region().ops[builder.position() - 1]);
     return begins_.back().second;
   }
 

@@ -88,7 +88,7 @@ class SetPlanner {
     for (const AxisId id : set_.axes) {
       if (id == set_.inner) continue;
       KAON_ASSIGN_OR_RETURN(const int64_t other, fixed_size(id));
-      if (other > 0) rows *= static_cast<uint64_t>(other);
+      if (other > 0) rows *= static_cast<uint64_t>(for_threads(id, other));
     }
     const uint64_t threads = static_cast<uint64_t>(num_warps_) * kLanes;
     uint64_t most = std::max<uint64_t>(1, threads / rows);
@@ -100,6 +100,14 @@ class SetPlanner {
       if (is_thread_count(lanes, num_warps_) && divides && serves_views(size, vec, lanes)) return lanes;
     }
     return 1;
+  }
+
+  /// Positions of an axis that may lie on threads of their own: views keep the rest in registers.
+  int64_t for_threads(AxisId id, int64_t size) const {
+    for (const auto& [low, high] : needs(id).in_registers) {
+      size = high == 0 ? std::min(size, low) : std::max<int64_t>(1, size / (high / low));
+    }
+    return size;
   }
 
   const RootNeeds& needs(AxisId id) const { return set_.links->needs[static_cast<size_t>(id)]; }

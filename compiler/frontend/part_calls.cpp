@@ -120,8 +120,8 @@ Value KernelBuilder::split(const ast::Expression& node) {
     return fail(node.range, "split takes a value whose last axis has extent 2; chunk(x, n, dim) cuts any axis into n");
   const Type& type = kernel_.type(*value);
   const AxisId last = type.axes.empty() ? kUnitAxis : type.axes.back();
-  const bool is_pair = last != kUnitAxis && !is_tile(kernel_, last) &&
-                       ranges_[static_cast<size_t>(last)].end == HostInt(2);
+  const bool is_pair =
+      last != kUnitAxis && !is_tile(kernel_, last) && ranges_[static_cast<size_t>(last)].end == HostInt(2);
   if (!is_pair) {
     return fail(node.range, "split takes a last axis of extent 2, got " + describe(Value::typed(*value)) +
                                 (last == kUnitAxis ? "" : ", whose last axis is " + describe_axis(last)) +
@@ -209,10 +209,9 @@ Value KernelBuilder::concat(const ast::Expression& node) {
     Type other = kernel_.type(value);
     if (other.axes.size() == type.axes.size()) {
       const AxisId part = other.axes[at];
-      const std::optional<HostInt> extent = part == kUnitAxis ? std::optional<HostInt>(1)
-                                            : is_tile(kernel_, part)
-                                                ? std::nullopt
-                                                : ranges_[static_cast<size_t>(part)].end;
+      const std::optional<HostInt> extent = part == kUnitAxis        ? std::optional<HostInt>(1)
+                                            : is_tile(kernel_, part) ? std::nullopt
+                                                                     : ranges_[static_cast<size_t>(part)].end;
       if (!extent) {
         return fail(node.range, "concat along axis " + describe_axis(part) +
                                     ", whose extent only the device knows; "

@@ -127,14 +127,23 @@ Value KernelBuilder::mean_of(ValueId sum, const std::vector<AxisId>& folded, Sou
   const Type type = kernel_.type(sum);
   const DType wide = type.dtype == DType::kF64 ? DType::kF64 : DType::kF32;
   std::optional<HostInt> count = HostInt(1);
+  ValueId counted = kNoValue;  // on the device: extents that only it knows
   for (AxisId axis : folded) {
-    if (count) count = HostInt::binary(ExprOp::kMul, *count, *ranges_[static_cast<size_t>(axis)].end);
+    const std::optional<HostInt>& end = ranges_[static_cast<size_t>(axis)].end;
+    if (!end) {
+      const ValueId size = axis_size(axis);
+      counted = counted == kNoValue ? size : builder_.binary(BinaryFn::kMul, counted, size);
+    } else if (count) {
+      count = HostInt::binary(ExprOp::kMul, *count, *end);
+    }
   }
   if (!count)
     return fail(
         range,
         "the extents of these axes multiply to an expression that is too large; take the mean one axis at a time");
-  const ValueId divisor = builder_.broadcast_to(builder_.cast(materialise(Value::host_int(*count)), wide), type.axes);
+  ValueId elements = materialise(Value::host_int(*count));
+  if (counted != kNoValue) elements = builder_.binary(BinaryFn::kMul, elements, counted);
+  const ValueId divisor = builder_.broadcast_to(builder_.cast(elements, wide), type.axes);
   const ValueId quotient = builder_.binary(BinaryFn::kDiv, builder_.cast(sum, wide), divisor);
   return Value::typed(builder_.cast(quotient, type.dtype));
 }

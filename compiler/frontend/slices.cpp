@@ -208,13 +208,15 @@ std::optional<std::pair<ValueId, bool>> KernelBuilder::cut_item(const ast::Expre
   const AxisId axis = kernel_.type(value).axes[static_cast<size_t>(dim)];
   const bool is_tile = axis != kUnitAxis && kernel_.axis(axis).kind == AxisKind::kTile;
   if (is_tile && kernel_.axis(axis).lengths != kNoValue) {
-    fail(item.range, "axis " + kernel_.axis(axis).name + " is jagged, of a length for each row, and cannot be cut; "
-                     "`where` on its coordinates leaves lanes out");
+    fail(item.range, "axis " + kernel_.axis(axis).name +
+                         " is jagged, of a length for each row, and cannot be cut; "
+                         "`where` on its coordinates leaves lanes out");
     return std::nullopt;
   }
   if (axis != kUnitAxis && is_block(kernel_.axis(axis))) {
-    fail(item.range, "axis " + kernel_.axis(axis).name + " is a registered block, whose size is a knob, and cannot be "
-                     "cut; cut along the tile variable that runs by it");
+    fail(item.range, "axis " + kernel_.axis(axis).name +
+                         " is a registered block, whose size is a knob, and cannot be "
+                         "cut; cut along the tile variable that runs by it");
     return std::nullopt;
   }
   std::optional<HostInt> extent = HostInt(1);

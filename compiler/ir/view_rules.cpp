@@ -72,13 +72,18 @@ std::vector<RegroupedDims> regrouped_dims(const Kernel& kernel, const std::vecto
                                           const std::vector<AxisId>& to) {
   std::vector<RegroupedDims> groups;
   size_t i = 0, j = 0;
+  const auto is_one = [&](const std::vector<AxisId>& axes, size_t at) {
+    return at < axes.size() && constant_extent(kernel, axes[at]) == 1;
+  };
   while (i < from.size() || j < to.size()) {
     const size_t from_begin = i, to_begin = j;
-    const bool stays = i < from.size() && !is_regrouped(kernel, from[i]);
+    // Axes of extent 1 go with the group before them, on either side.
+    const bool is_first = groups.empty() && (is_one(from, i) || is_one(to, j));
+    const bool stays = !is_first && i < from.size() && !is_regrouped(kernel, from[i]);
     if (stays) {
       if (j == to.size() || to[j] != from[i]) return {};
       ++i, ++j;
-    } else {
+    } else if (!is_first) {
       int64_t here = 1, there = 1;
       do {
         const bool take_from = i < from.size() && is_regrouped(kernel, from[i]) && (here <= there || j == to.size());
@@ -91,6 +96,8 @@ std::vector<RegroupedDims> regrouped_dims(const Kernel& kernel, const std::vecto
         }
       } while (here != there);
     }
+    while (is_one(from, i)) ++i;
+    while (is_one(to, j)) ++j;
     groups.push_back(
         {static_cast<int>(from_begin), static_cast<int>(i), static_cast<int>(to_begin), static_cast<int>(j)});
   }

@@ -16,8 +16,8 @@ std::string ProgramWriter::value(const ValueType& type, int depth) {
   if (depth <= 0) return leaf(type);
   const bool is_bool = type.dtype == DType::kBool;
   switch (choices_.below(10)) {
-    case 0:
-    case 1: return leaf(type);
+    case 0: return leaf(type);
+    case 1: return choices_.one_in(2) ? view(type, depth) : leaf(type);
     case 2: return is_bool ? comparison(type, depth) : unary(type, depth);
     case 3: return is_bool ? comparison(type, depth) : binary(type, depth);
     case 4: return binary(type, depth);
@@ -71,14 +71,19 @@ std::string ProgramWriter::literal(DType dtype) {
 /// full(...), whose units are ones.
 std::string ProgramWriter::filled(const ValueType& type) {
   if (type.axes.empty()) return std::string(dtype_name(type.dtype)) + "(" + literal(type.dtype) + ")";
-  std::string text = std::string("full(") + dtype_name(type.dtype) + ", " + literal(type.dtype);
+  return std::string("full(") + dtype_name(type.dtype) + ", " + literal(type.dtype) + extents_of(type) + ")";
+}
+
+/// ", m, 1, N": the type's axes as further arguments.
+std::string ProgramWriter::extents_of(const ValueType& type) const {
+  std::string text;
   for (const int id : type.axes) {
     text += ", ";
     text += id == kUnit                              ? "1"
             : axes_[static_cast<size_t>(id)].is_tile ? axes_[static_cast<size_t>(id)].name
                                                      : axes_[static_cast<size_t>(id)].dim;
   }
-  return text + ")";
+  return text;
 }
 
 /// `text` has the type's axes without its units; they are put in by a subscript.
@@ -269,5 +274,41 @@ std::string ProgramWriter::reduction(const ValueType& type, int depth) {
 
 /// One bool for all lanes.
 std::string ProgramWriter::scalar_condition(int depth) { return comparison({DType::kBool, {}}, depth); }
+
+/// Two values side by side along a new axis at `dim`.
+std::string ProgramWriter::stacked(const ValueType& type, int depth, int dim) {
+  return "stack((" + value(type, depth - 1) + ", " + value(type, depth - 1) + "), dim=" + std::to_string(dim) + ")";
+}
+
+/// Views there and back: the type is what it was, the elements have been elsewhere.
+std::string ProgramWriter::view(const ValueType& type, int depth) {
+  const int rank = static_cast<int>(type.axes.size());
+  const int dim = static_cast<int>(choices_.below(static_cast<uint32_t>(rank + 1)));
+  const std::string at = std::to_string(dim), which = std::to_string(choices_.below(2));
+  switch (choices_.below(6)) {
+    case 0: return stacked(type, depth, dim) + ".unbind(" + at + ")[" + which + "]";
+    case 1: return stacked(type, depth, dim) + ".unsqueeze(0).squeeze(0).unbind(dim=" + at + ")[" + which + "]";
+    case 2: {
+      // Rows of a static axis joined with themselves and cut elsewhere.
+      const std::string rows = "concat((" + stacked(type, depth, dim) + ", " + stacked(type, depth, dim) + "), dim=" + at + ")";
+      return rows + ".chunk(2, dim=" + at + ")[" + which + "].unbind(" + at + ")[" + std::to_string(choices_.below(2)) + "]";
+    }
+    case 3: {
+      if (rank == 0 || type.axes[0] == kUnit || axes_[static_cast<size_t>(type.axes[0])].is_tile) break;
+      return "concat((" + value(type, depth - 1) + ", " + value(type, depth - 1) + "), dim=0).chunk(2, dim=0)[" + which + "]";
+    }
+    case 4:
+      if (rank < 2 || type.dtype == DType::kBool) break;
+      return "(" + value(type, depth - 1) + ").transpose(0, -1).abs().transpose(-1, 0)";
+    default: {
+      if (rank > 3) break;
+      // Four values regrouped: two axes of 2 in front become one of 4.
+      const std::string pair = stacked(type, depth, 0);
+      return "stack((" + pair + ", " + stacked(type, depth, 0) + "), dim=0).reshape(-1" + extents_of(type) +
+             ").unbind(0)[" + std::to_string(choices_.below(4)) + "]";
+    }
+  }
+  return stacked(type, depth, rank) + ".split()[" + which + "]";
+}
 
 }  // namespace kaon::compiler

@@ -67,6 +67,7 @@ class ProgramWriter {
   std::string leaf(const ValueType& type);
   std::string literal(DType dtype);
   std::string filled(const ValueType& type);
+  std::string extents_of(const ValueType& type) const;
   std::string load(const ValueType& type);
   std::string coordinates(const ValueType& type);
   std::string unary(const ValueType& type, int depth);
@@ -77,6 +78,8 @@ class ProgramWriter {
   std::string cast(const ValueType& type, int depth);
   std::string comparison(const ValueType& type, int depth);
   std::string reduction(const ValueType& type, int depth);
+  std::string view(const ValueType& type, int depth);
+  std::string stacked(const ValueType& type, int depth, int dim);
   std::string with_units(const std::string& text, const ValueType& type) const;
   std::string scalar_condition(int depth);
   const Tensor* find_or_make_input(DType dtype, const std::vector<int>& axes);

@@ -1,4 +1,5 @@
-// Views over every small layout: a pick moves the right elements, and is refused only where some element has to leave its thread.
+// Views over every small layout: a pick moves the right elements, and is refused only where some element has to leave
+// its thread.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -75,7 +76,8 @@ bool check_pick(const Kernel& kernel, const Op& op) {
     }
     possible = possible && !sources.empty();
     if (!picked) continue;
-    const std::pair<size_t, uint32_t> got{static_cast<size_t>((*picked)[2 * reg]), static_cast<uint32_t>((*picked)[2 * reg + 1])};
+    const std::pair<size_t, uint32_t> got{static_cast<size_t>((*picked)[2 * reg]),
+                                          static_cast<uint32_t>((*picked)[2 * reg + 1])};
     EXPECT_EQ(sources.count(got), 1u) << result.to_string() << " register " << reg;
   }
   EXPECT_EQ(picked.has_value(), possible) << kernel.layout(op.operands[0]).to_string() << " to " << result.to_string();
@@ -109,7 +111,8 @@ TEST(PickedRegisters, slices_of_every_layout) {
         op.results = {laid_out(&kernel, {axis}, {to})};
         op.set_attr("dim", int64_t{0});
         op.set_attr("begin", begin);
-        if (!kernel.layout(op.operands[0]).why_illegal().empty() || !kernel.layout(op.result()).why_illegal().empty()) continue;
+        if (!kernel.layout(op.operands[0]).why_illegal().empty() || !kernel.layout(op.result()).why_illegal().empty())
+          continue;
         ++counts.legal;
         counts.free += check_pick(kernel, op);
       }
@@ -133,7 +136,8 @@ TEST(PickedRegisters, concats_of_every_layout) {
         op.operands = {laid_out(&kernel, {axis}, {from}), laid_out(&kernel, {axis}, {from})};
         op.results = {laid_out(&kernel, {whole}, {to})};
         op.set_attr("dim", int64_t{0});
-        if (!kernel.layout(op.operands[0]).why_illegal().empty() || !kernel.layout(op.result()).why_illegal().empty()) continue;
+        if (!kernel.layout(op.operands[0]).why_illegal().empty() || !kernel.layout(op.result()).why_illegal().empty())
+          continue;
         ++counts.legal;
         counts.free += check_pick(kernel, op);
       }

@@ -8,6 +8,7 @@
 #include "compiler/config/knob_list.h"
 #include "compiler/config/part_views.h"
 #include "compiler/config/tile_plan.h"
+#include "compiler/ir/choices.h"
 #include "compiler/ir/walk.h"
 
 namespace kaon::compiler {
@@ -36,7 +37,14 @@ std::string joined_names(const std::vector<Knob>& knobs) {
 }  // namespace
 
 ConfigSpace::ConfigSpace(const Kernel& logical, const Target& target)
+    : ConfigSpace(logical, target, /*is_body=*/logical.choices == nullptr) {}
+
+ConfigSpace::ConfigSpace(const Kernel& logical, const Target& target, bool is_body)
     : logical_(prepared(logical)), target_(target), sets_(find_axis_sets(logical_)) {
+  if (!is_body) {
+    join_bodies();
+    return;
+  }
   KnobList list = list_knobs(logical_, sets_);
   knobs_ = std::move(list.knobs);
   num_shape_knobs_ = list.num_shape_knobs;
@@ -50,6 +58,7 @@ const Knob* ConfigSpace::find(const std::string& name) const {
 }
 
 Config ConfigSpace::default_config() const {
+  if (!bodies_.empty()) return with_choices(bodies_[0]->default_config(), 0);
   const Config config = normalize(Config());
   if (why_illegal(config).empty()) return config;
   const std::vector<Config> first = enumerate(1);
@@ -57,6 +66,7 @@ Config ConfigSpace::default_config() const {
 }
 
 Config ConfigSpace::generic_config() const {
+  if (!bodies_.empty()) return with_choices(bodies_[0]->generic_config(), 0);
   Config config;
   for (const Knob& knob : knobs_) {
     if (starts_with(knob.name, "div.")) config.set(knob.name, "1");
@@ -94,6 +104,9 @@ Config ConfigSpace::completed(const Config& config) const {
 }
 
 Config ConfigSpace::normalize(const Config& config) const {
+  if (!bodies_.empty()) {
+    return with_choices(body_space(config).normalize(body_config(config)), choose_body(*logical_.choices, config));
+  }
   Config out = completed(config);
   drop_neutral(&out);
   return out;
@@ -131,6 +144,7 @@ void ConfigSpace::drop_neutral(Config* config) const {
 }
 
 std::string ConfigSpace::why_illegal(const Config& given) const {
+  if (!bodies_.empty()) return why_illegal_body(given);
   for (const auto& [name, value] : given.values()) {
     if (!find(name)) return "no knob " + name + "; this kernel has " + joined_names(knobs_);
   }
@@ -292,6 +306,9 @@ std::string ConfigSpace::why_illegal_choice(const Config& config) const {
 }
 
 uint64_t ConfigSpace::size() const {
+  uint64_t sum = 0;
+  for (const auto& body : bodies_) sum = sum > UINT64_MAX - body->size() ? UINT64_MAX : sum + body->size();
+  if (!bodies_.empty()) return sum;
   uint64_t product = 1;
   for (const Knob& knob : knobs_) {
     const uint64_t choices = knob.choices.size();
@@ -359,6 +376,10 @@ void ConfigSpace::extend(size_t knob, Config* partial, size_t limit, std::set<Co
 
 std::vector<Config> ConfigSpace::enumerate(size_t limit) const {
   std::vector<Config> out;
+  for (size_t i = 0; i < bodies_.size() && out.size() < limit; ++i) {
+    for (Config& config : bodies_[i]->enumerate(limit - out.size())) out.push_back(with_choices(std::move(config), i));
+  }
+  if (!bodies_.empty()) return out;
   std::set<Config> seen;
   Config partial;
   extend(0, &partial, limit, &seen, &out);

@@ -1,6 +1,7 @@
 // The knobs of a kernel, their legal values, and why a config is illegal.
 #pragma once
 
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -38,6 +39,13 @@ class ConfigSpace {
   std::vector<Config> enumerate(size_t limit) const;
 
  private:
+  ConfigSpace(const Kernel& logical, const Target& target, bool is_body);
+  // Of a kernel with several bodies: config_choices.cpp.
+  void join_bodies();
+  const ConfigSpace& body_space(const Config& config) const;
+  Config body_config(const Config& config) const;
+  Config with_choices(Config config, size_t body) const;
+  std::string why_illegal_body(const Config& config) const;
   std::string why_illegal_choice(const Config& config) const;
   std::string why_illegal_row(const Config& config, const Axis& axis, int64_t capacity) const;
   std::string why_illegal_shift(const Config& config, const std::string& axis_name) const;
@@ -54,6 +62,7 @@ class ConfigSpace {
   Target target_;
   std::vector<AxisSet> sets_;
   std::vector<Knob> knobs_;
+  std::vector<std::unique_ptr<ConfigSpace>> bodies_;  // empty for a kernel with one body
   size_t num_shape_knobs_ = 0;  // the first knobs: those that decide tiles and threads
 };
 

@@ -85,7 +85,7 @@ struct Function {
 };
 
 struct Param {
-  enum class Kind : uint8_t { kTensor, kScalar, kConstexpr };
+  enum class Kind : uint8_t { kTensor, kScalar, kConstexpr, kTunable };
   Kind kind = Kind::kScalar;
   Name name;
   Name type;                           // "f16", "T"
@@ -93,6 +93,7 @@ struct Param {
   SourceRange extents_range;
   int64_t default_value = 0;  // kConstexpr
   SourceRange default_range;
+  std::vector<int64_t> values;  // kTunable: what the config may choose, the default first
   bool zeroed = false;  // outputs
   Name alias;           // outputs; text empty for none
 };
@@ -107,13 +108,20 @@ struct Requirement {
   std::string text;  // as written, blank space normalised
 };
 
+/// One of several bodies: `impl name { ... }`.
+struct Impl {
+  Name name;
+  std::vector<Statement> body;
+};
+
 struct Kernel {
   Name name;
   std::vector<Param> inputs;
   std::vector<Param> outputs;
   std::vector<Generic> generics;
   std::vector<Requirement> requirements;
-  std::vector<Statement> body;
+  std::vector<Statement> body;  // of a kernel without `impl`
+  std::vector<Impl> impls;
   SourceRange range;
 };
 

@@ -35,13 +35,19 @@ class Dumper {
       line(1, "require");
       dump(*requirement.condition, 2);
     }
-    line(1, "body");
+    if (kernel.impls.empty()) line(1, "body");
     for (const Statement& statement : kernel.body) dump(statement, 2);
+    for (const Impl& impl : kernel.impls) {
+      line(1, "impl " + impl.name.text);
+      for (const Statement& statement : impl.body) dump(statement, 2);
+    }
   }
 
   void dump(const Param& param, const std::string& role) {
     std::string text = role + param.name.text + " " + param.type.text;
     if (param.kind == Param::Kind::kConstexpr) text += " constexpr default " + std::to_string(param.default_value);
+    if (param.kind == Param::Kind::kTunable) text += " tunable";
+    for (int64_t value : param.values) text += " " + std::to_string(value);
     if (param.kind == Param::Kind::kTensor) text += " tensor";
     if (param.zeroed) text += " zeroed";
     if (!param.alias.text.empty()) text += " alias " + param.alias.text;

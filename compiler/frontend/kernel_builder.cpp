@@ -23,12 +23,12 @@ KernelBuilder::KernelBuilder(const ast::File& file, const ast::Kernel& source, c
   kernel_.signature = facts_.signature;
 }
 
-Result<Kernel> KernelBuilder::run() {
+Result<Kernel> KernelBuilder::run(const std::vector<ast::Statement>& body) {
   host_values_.emplace_back();
   push_scope();
   declare_head();
   push_scope();
-  statements(source_.body);
+  statements(body);
   if (!has_grid_ && !diagnostics_.has_errors()) {
     fail(source_.name.range,
          "kernel " + source_.name.text +
@@ -120,7 +120,7 @@ void KernelBuilder::pop_scope() {
 }
 
 void KernelBuilder::warn_unused_inputs() {
-  if (diagnostics_.has_errors()) return;
+  if (diagnostics_.has_errors() || !source_.impls.empty()) return;  // another body may use what this one does not
   for (const auto& [name, binding] : scopes_.front()) {
     const int tensor = kernel_.signature.find_tensor(name);
     const bool is_parameter = (tensor >= 0 && !kernel_.signature.tensors[static_cast<size_t>(tensor)].is_output) ||

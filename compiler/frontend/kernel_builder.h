@@ -22,8 +22,9 @@ class KernelBuilder {
   KernelBuilder(const ast::File& file, const ast::Kernel& source, const DTypeBinding& dtypes, SignatureFacts facts,
                 Diagnostics* diagnostics);
 
-  /// The kernel at stage kLogical; meaningless after an error, which was reported. kInternal is a bug of the front end.
-  Result<Kernel> run();
+  /// The kernel with `body` at stage kLogical; meaningless after an error, which was reported. kInternal is a bug of the
+  /// front end.
+  Result<Kernel> run(const std::vector<ast::Statement>& body);
 
  private:
   struct Binding {

@@ -116,7 +116,7 @@ void Parser::kernel(File* out) {
   const uint32_t begin = take().range.begin;
   const bool ok = name(&kernel.name, "a name for the kernel") && params(&kernel) &&
                   expect(TokenKind::kArrow, "and the outputs after the inputs") && outputs(&kernel) &&
-                  where_clause(&kernel) && require_clause(&kernel) && block(&kernel.body);
+                  where_clause(&kernel) && require_clause(&kernel) && bodies(&kernel);
   if (!ok) {
     skip_declaration();
     return;
@@ -149,11 +149,30 @@ void Parser::function(File* out) {
   out->functions.push_back(std::move(function));
 }
 
+bool Parser::bodies(Kernel* kernel) {
+  if (!at_word("impl")) return block(&kernel->body);
+  while (at_word("impl")) {
+    take();
+    Impl impl;
+    if (!name(&impl.name, "a name for this body")) return false;
+    for (const Impl& other : kernel->impls) {
+      if (other.name.text != impl.name.text) continue;
+      fail_at(impl.name.range, "impl " + impl.name.text + " is declared twice");
+      diagnostics_.note(other.name.range, "declared here first");
+    }
+    if (!block(&impl.body)) return false;
+    kernel->impls.push_back(std::move(impl));
+  }
+  return true;
+}
+
 bool Parser::params(Kernel* kernel) {
   if (!expect(TokenKind::kLeftParen, "after the kernel's name")) return false;
   while (!at(TokenKind::kRightParen)) {
     Param out;
-    if (at(TokenKind::kConstexpr) ? !constexpr_param(&out) : !param(&out)) return false;
+    const bool is_tunable = at_word("tunable") && peek(1).kind == TokenKind::kName;
+    if (is_tunable ? !tunable_param(&out) : at(TokenKind::kConstexpr) ? !constexpr_param(&out) : !param(&out))
+      return false;
     kernel->inputs.push_back(std::move(out));
     if (!accept(TokenKind::kComma)) break;
   }
@@ -190,13 +209,38 @@ bool Parser::constexpr_param(Param* out) {
     return false;
   }
   const uint32_t begin = peek().range.begin;
-  const bool negative = accept(TokenKind::kMinus);
-  if (!at(TokenKind::kInteger)) {
-    return fail("expected an integer as the default of a constexpr parameter, got " + token_text(peek()));
-  }
-  out->default_value = (negative ? -1 : 1) * take().int_value;
+  if (!integer(&out->default_value, "as the default of a constexpr parameter")) return false;
   out->default_range = range_since(begin);
   return true;
+}
+
+bool Parser::integer(int64_t* out, const char* where) {
+  const bool negative = accept(TokenKind::kMinus);
+  if (!at(TokenKind::kInteger))
+    return fail(std::string("expected an integer ") + where + ", got " + token_text(peek()));
+  *out = (negative ? -1 : 1) * take().int_value;
+  return true;
+}
+
+bool Parser::tunable_param(Param* out) {
+  take();
+  out->kind = Param::Kind::kTunable;
+  if (!name(&out->name, "a name of a tunable parameter") ||
+      !expect(TokenKind::kColon, "and a type after the parameter's name") ||
+      !name(&out->type, "an integer type such as i64") || !expect(TokenKind::kIn, "and the values to choose from") ||
+      !expect(TokenKind::kLeftParen, "before the values")) {
+    return false;
+  }
+  do {
+    if (at(TokenKind::kRightParen) && !out->values.empty()) break;
+    const SourceRange range = peek().range;
+    int64_t value = 0;
+    if (!integer(&value, "as a value of a tunable parameter")) return false;
+    if (std::find(out->values.begin(), out->values.end(), value) != out->values.end())
+      return fail_at(range, "value " + std::to_string(value) + " is listed twice");
+    out->values.push_back(value);
+  } while (accept(TokenKind::kComma));
+  return expect(TokenKind::kRightParen, "after the values");
 }
 
 bool Parser::outputs(Kernel* kernel) {

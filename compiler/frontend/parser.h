@@ -30,7 +30,10 @@ class Parser {
   bool params(Kernel* kernel);
   bool outputs(Kernel* kernel);
   bool param(Param* out);
+  bool bodies(Kernel* kernel);
   bool constexpr_param(Param* out);
+  bool tunable_param(Param* out);
+  bool integer(int64_t* out, const char* where);
   bool output(Param* out);
   bool where_clause(Kernel* kernel);
   bool require_clause(Kernel* kernel);

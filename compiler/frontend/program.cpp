@@ -1,8 +1,10 @@
 // The front end's entry: a file is lexed, parsed, and each kernel checked under each of its dtype bindings.
 #include <algorithm>
+#include <memory>
 #include <optional>
 
 #include "compiler/frontend/ast.h"
+#include "compiler/frontend/bodies.h"
 #include "compiler/frontend/frontend.h"
 #include "compiler/frontend/kernel_builder.h"
 #include "compiler/frontend/lexer.h"
@@ -66,6 +68,28 @@ void publish(const std::vector<Report>& reports, const ast::Kernel& kernel, cons
   }
 }
 
+/// Adds what `from` reports and `to` does not yet, with a note which body it is about unless `body` is empty.
+void append_new(const Diagnostics& from, const std::string& body, SourceRange kernel, Diagnostics* to) {
+  bool is_new = false;
+  const std::vector<Diagnostic> known = to->all();
+  auto finish = [&] {
+    if (is_new && !body.empty()) to->note(kernel, "with " + body);
+  };
+  for (const Diagnostic& d : from.all()) {
+    if (d.severity == Severity::kNote) {
+      if (is_new) to->note(d.range, d.message);
+      continue;
+    }
+    finish();
+    is_new = std::none_of(known.begin(), known.end(), [&](const Diagnostic& k) {
+      return k.severity == d.severity && k.range.begin == d.range.begin && k.message == d.message;
+    });
+    if (!is_new) continue;
+    d.severity == Severity::kError ? to->error(d.range, d.message) : to->warning(d.range, d.message);
+  }
+  finish();
+}
+
 template <typename Declaration>
 void check_unique(const std::vector<Declaration>& declarations, const char* what, Diagnostics* diagnostics) {
   for (size_t i = 0; i < declarations.size(); ++i) {
@@ -96,13 +120,37 @@ void check_functions(const ast::File& file, Diagnostics* diagnostics) {
   }
 }
 
-Status build(const ast::File& file, const ast::Kernel& kernel, const DTypeBinding& binding,
-             const ConstexprBinding& constants, Diagnostics* diagnostics, std::optional<Kernel>* out) {
+Status build_body(const ast::File& file, const ast::Kernel& kernel, const DTypeBinding& binding,
+                  ConstexprBinding constants, const Body& body, Diagnostics* diagnostics, std::optional<Kernel>* out) {
+  constants.insert(body.tunables.begin(), body.tunables.end());
   std::optional<SignatureFacts> facts = build_signature(kernel, binding, constants, diagnostics);
   if (!facts) return Status::ok();
-  Result<Kernel> result = KernelBuilder(file, kernel, binding, std::move(*facts), diagnostics).run();
+  Result<Kernel> result = KernelBuilder(file, kernel, binding, std::move(*facts), diagnostics).run(*body.statements);
   if (!result) return result.status();
   *out = std::move(result).value();
+  return Status::ok();
+}
+
+/// The kernel with all its bodies. A message that a later body gives and an earlier one gave too is left out.
+Status build(const SourceFile& source, const ast::File& file, const ast::Kernel& kernel, const DTypeBinding& binding,
+             const ConstexprBinding& constants, Diagnostics* diagnostics, std::optional<Kernel>* out) {
+  auto choices = std::make_shared<KernelChoices>();
+  choices->knobs = choices_of(kernel);
+  const std::vector<Body> bodies = all_bodies(kernel);
+  for (const Body& body : bodies) {
+    Diagnostics local(source);
+    std::optional<Kernel> built;
+    KAON_RETURN_IF_ERROR(build_body(file, kernel, binding, constants, body, &local, &built));
+    append_new(local, &body == &bodies[0] ? "" : body.text, kernel.name.range, diagnostics);
+    if (built) choices->bodies.push_back(std::move(*built));
+  }
+  if (diagnostics->has_errors() || choices->bodies.empty()) return Status::ok();
+  if (choices->knobs.empty()) {
+    *out = std::move(choices->bodies[0]);
+  } else {
+    *out = clone(choices->bodies[0]);
+    (*out)->choices = std::move(choices);
+  }
   return Status::ok();
 }
 
@@ -112,7 +160,7 @@ void check_kernel(const SourceFile& source, const ast::File& file, const ast::Ke
   for (size_t i = 0; i < bindings.size(); ++i) {
     Diagnostics local(source);
     std::optional<Kernel> ignored;
-    const Status status = build(file, kernel, bindings[i], {}, &local, &ignored);
+    const Status status = build(source, file, kernel, bindings[i], {}, &local, &ignored);
     if (!status)
       local.error(kernel.name.range, "internal: " + status.message() + "; this is a bug of Kaon, please report it");
     merge(local, i, &reports);
@@ -159,6 +207,9 @@ std::unique_ptr<Program> Program::create(const SourceFile& file, Diagnostics* di
       diagnostics->error(kernel.generics.front().name.range,
                          "the generics allow " + std::to_string(info.bindings.size()) +
                              " combinations or more, the most is " + std::to_string(kMaxBindings));
+    } else if (num_bodies(kernel) > kMaxBodies) {
+      diagnostics->error(kernel.name.range, "tunables and impls make more than " + std::to_string(kMaxBodies) +
+                                                " bodies; each is built and searched, so list fewer values");
     } else {
       check_kernel(impl->source, impl->file, kernel, info.bindings, diagnostics);
     }
@@ -193,7 +244,8 @@ Result<Kernel> Program::instantiate(const std::string& name, const DTypeBinding&
     }
     Diagnostics diagnostics(impl_->source);
     std::optional<Kernel> kernel;
-    KAON_RETURN_IF_ERROR(build(impl_->file, impl_->file.kernels[i], dtypes, constants, &diagnostics, &kernel));
+    KAON_RETURN_IF_ERROR(
+        build(impl_->source, impl_->file, impl_->file.kernels[i], dtypes, constants, &diagnostics, &kernel));
     if (diagnostics.has_errors() || !kernel) return Status(Code::kCompile, diagnostics.render());
     return std::move(*kernel);
   }

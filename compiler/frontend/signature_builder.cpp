@@ -103,6 +103,12 @@ class SignatureBuilder {
       facts_.constants[param.name.text] = bound != constants_.end() ? bound->second : param.default_value;
       return;
     }
+    if (param.kind == ast::Param::Kind::kTunable) {
+      if (param.type.text != "i64") fail(param.type.range, "a tunable parameter is i64, got " + param.type.text);
+      auto bound = constants_.find(param.name.text);
+      facts_.constants[param.name.text] = bound != constants_.end() ? bound->second : param.values[0];
+      return;
+    }
     if (param.kind == ast::Param::Kind::kScalar) {
       if (is_output) {
         fail(param.name.range, "output " + param.name.text +
@@ -169,7 +175,10 @@ class SignatureBuilder {
       const HostInt value = HostInt::slot(s.scalars[i].name, s.scalar_slot(static_cast<int>(i)), /*is_natural=*/false);
       facts_.int_scalars[s.scalars[i].name] = names_[s.scalars[i].name] = value;
     }
-    for (const auto& [name, value] : facts_.constants) names_[name] = HostInt(value);
+    for (const ast::Param& param : kernel_.inputs) {  // a tunable changes no signature, so the head cannot read it
+      if (param.kind != ast::Param::Kind::kConstexpr) continue;
+      names_[param.name.text] = HostInt(facts_.constants[param.name.text]);
+    }
   }
 
   void extents() {

@@ -106,6 +106,7 @@ Kernel clone(const Kernel& kernel) {
   copy.guards = kernel.guards;
   copy.shared_buffers = kernel.shared_buffers;
   copy.plan = kernel.plan;
+  copy.choices = kernel.choices;
   return copy;
 }
 

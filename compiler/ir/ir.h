@@ -216,6 +216,8 @@ struct SharedBuffer {
   uint32_t offset = 0;  // from the start of dynamic shared memory, 16-byte aligned
 };
 
+struct KernelChoices;
+
 /// One kernel with its generics and constexpr parameters bound: what each stage of the compiler reads and writes.
 struct Kernel {
   Stage stage = Stage::kLogical;
@@ -231,6 +233,7 @@ struct Kernel {
   std::vector<Guard> guards;
   std::vector<SharedBuffer> shared_buffers;
   LaunchPlan plan;
+  std::shared_ptr<const KernelChoices> choices;  // other bodies that the config may choose (choices.h); null for none
 
   ValueId new_value(Type type, std::string name = {});
   AxisId new_axis(Axis axis);

@@ -2,6 +2,7 @@
 #include "compiler/passes/pipeline.h"
 
 #include "compiler/config/config_space.h"
+#include "compiler/ir/choices.h"
 #include "compiler/ir/verifier.h"
 #include "compiler/passes/assign_shared.h"
 #include "compiler/passes/check_resources.h"
@@ -57,7 +58,8 @@ Result<Kernel> run_pipeline(const Kernel& logical, const Config& config, const T
   const ConfigSpace space(logical, target);
   const std::string why = space.why_illegal(config);
   if (!why.empty()) return Status(Code::kIllegalConfig, why);
-  Kernel kernel = clone(logical);
+  Kernel kernel = clone(body_for(logical, config));
+  kernel.choices = nullptr;
   kernel.config = space.normalize(config);
   // Layouts of operands and results may differ between these two passes, which the verifier would not accept.
   for (const Pass& pass : all_passes()) {

@@ -6,6 +6,7 @@
 
 #include "compiler/compile.h"
 #include "compiler/config/config_space.h"
+#include "compiler/ir/choices.h"
 #include "compiler/ir/printer.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/support/near_miss.h"
@@ -147,7 +148,7 @@ Outcome emit_kernel(const Input& input, const std::vector<BoundKernel>& kernels,
   const Outcome read = read_config(options.config, space, &config);
   if (read.exit_code != kExitOk) return read;
   if (!options.run_pass.empty()) return one_pass(input, kernel, config, target, options);
-  if (options.stage == "ir") return Outcome::text(print(kernel));
+  if (options.stage == "ir") return Outcome::text(print(body_for(kernel, config)));
   if (options.stage == "laid-out") return lower(kernel, config, target, options, last_pass_of(Stage::kLaidOut));
   if (options.stage == "staged") return lower(kernel, config, target, options, "");
   if (options.stage == "resources") return resources_table(kernels, options.config.empty() ? nullptr : &config, target);

@@ -1,6 +1,8 @@
 // Knobs, legality in words and numbers, normal form, enumeration, and what configs mean for the axes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <set>
 
 #include "compiler/config/grid_nest.h"
@@ -166,6 +168,53 @@ kernel broken(x: f32[B, N]) -> (out: f32[B, N]) {
   EXPECT_EQ(find_grid_nest(logical_kernel(broken)).axes.size(), 1u);
   const Kernel logical = logical_kernel(nested);
   EXPECT_NE(ConfigSpace(logical, target_of()).find("grid.depth"), nullptr);
+}
+
+const char* const kTwoWays = R"(
+kernel two_ways(x: f32[M, N], tunable PARTS: i64 in (1, 2)) -> (out: f32[M])
+impl rows {
+  for m in tile(M) { out[m] = sum(x[m, :], dim=1) * f32(PARTS) / f32(PARTS); }
+}
+impl tiles {
+  for m in tile(M) {
+    var acc = zeros(f32, m);
+    for n in tile(N) { acc += sum(x[m, n], dim=1); }
+    out[m] = acc;
+  }
+}
+)";
+
+TEST(ConfigSpace, a_config_chooses_a_body_and_turns_the_knobs_of_that_one) {
+  const Kernel logical = logical_kernel(kTwoWays, DType::kF32);
+  const ConfigSpace space(logical, target_of());
+  EXPECT_EQ(space.knobs()[0].name, "tune.PARTS");
+  EXPECT_EQ(space.knobs()[1].name, "impl");
+  EXPECT_EQ(space.default_config().get("impl", ""), "rows");
+  Config config;
+  config.set("impl", "tiles");
+  config.set("tune.PARTS", 2);
+  config.set("reduce.N", "chunk(1024)");  // of the other body
+  const Config normal = space.normalize(config);
+  EXPECT_EQ(normal.find("reduce.N"), nullptr);
+  EXPECT_NE(normal.find("block.n"), nullptr);
+  EXPECT_EQ(normal.get("tune.PARTS", ""), "2");
+  EXPECT_EQ(space.normalize(normal), normal);
+  config.set("impl", "columns");
+  EXPECT_EQ(space.why_illegal(config), "impl=columns: expected one of rows, tiles");
+
+  std::map<std::string, int> bodies;
+  for (const Config& each : space.enumerate(SIZE_MAX)) {
+    EXPECT_EQ(space.why_illegal(each), "") << each.to_text();
+    EXPECT_EQ(space.normalize(each), each) << each.to_text();
+    ++bodies[each.get("impl", "") + each.get("tune.PARTS", "")];
+  }
+  EXPECT_EQ(bodies.size(), 4u);
+
+  const Result<Kernel> staged = run_pipeline(logical, normal, target_of(), {});
+  ASSERT_TRUE(staged) << staged.status().message();
+  EXPECT_EQ(staged->config.get("impl", ""), "tiles");
+  const auto has_n = [](const Axis& axis) { return axis.name == "n"; };
+  EXPECT_TRUE(std::any_of(staged->axes.begin(), staged->axes.end(), has_n));
 }
 
 }  // namespace

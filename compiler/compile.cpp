@@ -5,6 +5,7 @@
 #include "compiler/codegen/assemble.h"
 #include "compiler/codegen/codegen.h"
 #include "compiler/ir/printer.h"
+#include "compiler/passes/insert_checks.h"
 #include "compiler/passes/pipeline.h"
 
 namespace kaon::compiler {
@@ -49,7 +50,14 @@ Status check_resources(const CompiledVariant& variant, const Target& target) {
 
 Result<CompiledVariant> compile(const Kernel& logical, const Config& config, const Target& target,
                                 const CompileOptions& options, EmitUntil until) {
-  KAON_ASSIGN_OR_RETURN(Kernel staged, run_pipeline(logical, config, target));
+  Kernel checked;
+  if (options.checked) {
+    checked = clone(logical);
+    KAON_RETURN_IF_ERROR(insert_checks(checked, options.source));
+  }
+  KAON_ASSIGN_OR_RETURN(Kernel staged, run_pipeline(options.checked ? checked : logical, config, target));
+  // Only now: what asserts ask for had a part in which knobs there are.
+  if (!options.checked) erase_asserts(staged);
   CompiledVariant variant;
   variant.target = target.name;
   variant.staged_ir = print(staged);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compiler/ir/ir.h"
+#include "compiler/support/source.h"
 #include "compiler/target/target.h"
 #include "runtime/base/status.h"
 #include "runtime/base/variant.h"
@@ -13,7 +14,8 @@
 namespace kaon::compiler {
 
 struct CompileOptions {
-  bool checked = false;         // --checked: index and assert traps with place
+  bool checked = false;         // --checked: asserts and indices out of range stop the program, with their place
+  const SourceFile* source = nullptr;  // checked: the file that places are in
   bool keep_llvm = false;       // fill CompiledVariant::llvm_ir
   std::string ptxas;            // path; empty: find_ptxas()
   double child_timeout_s = 60;  // limit for one ptxas or ld

@@ -47,6 +47,10 @@ class HostBinder {
       case DeviceFunction::kProgram: return thread_field(offsetof(KaonSimtThread, block), b_.getInt32Ty());
       case DeviceFunction::kBarrier: return machine(offsetof(KaonSimtTable, barrier), b_.getVoidTy(), args_);
       case DeviceFunction::kShuffleXor: return machine(offsetof(KaonSimtTable, shuffle_xor), b_.getInt32Ty(), args_);
+      case DeviceFunction::kFail:
+        return machine(offsetof(KaonSimtTable, fail), b_.getVoidTy(), {pointer(args_[0])});
+      case DeviceFunction::kPrint:
+        return machine(offsetof(KaonSimtTable, print), b_.getVoidTy(), {pointer(args_[0]), pointer(args_[1])});
       case DeviceFunction::kF16ToF32: return math(offsetof(KaonSimtTable, f16_to_f32), b_.getFloatTy(), args_);
       case DeviceFunction::kF32ToF16: return math(offsetof(KaonSimtTable, f32_to_f16), b_.getInt16Ty(), args_);
       case DeviceFunction::kF32ToBf16: return math(offsetof(KaonSimtTable, f32_to_bf16), b_.getInt16Ty(), args_);

@@ -47,6 +47,10 @@ class NvptxBinder {
       case DeviceFunction::kShuffleXor:
         return intrinsic(llvm::Intrinsic::nvvm_shfl_sync_bfly_i32,
                          {b_.getInt32(0xffffffffu), args_[0], args_[1], b_.getInt32(31)});
+      case DeviceFunction::kFail:
+        print();
+        return b_.CreateIntrinsic(llvm::Intrinsic::trap, {}, {});
+      case DeviceFunction::kPrint: return print();
       case DeviceFunction::kF16ToF32:
         return b_.CreateFPExt(b_.CreateBitCast(args_[0], b_.getHalfTy()), b_.getFloatTy());
       case DeviceFunction::kF32ToF16:
@@ -69,6 +73,14 @@ class NvptxBinder {
 
   Value* intrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<Value*> operands) {
     return b_.CreateCall(llvm::Intrinsic::getDeclaration(&module_, id), operands);
+  }
+
+  /// vprintf(format, values), which CUDA gives to every kernel.
+  Value* print() {
+    llvm::FunctionType* type =
+        llvm::FunctionType::get(b_.getInt32Ty(), {b_.getPtrTy(), b_.getPtrTy()}, /*isVarArg=*/false);
+    llvm::FunctionCallee vprintf = module_.getOrInsertFunction("vprintf", type);
+    return b_.CreateCall(vprintf, {b_.CreateIntToPtr(args_[0], b_.getPtrTy()), b_.CreateIntToPtr(args_[1], b_.getPtrTy())});
   }
 
   enum class Effect { kNone, kRead, kWrite };

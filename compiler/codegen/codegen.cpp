@@ -19,6 +19,7 @@
 #include "compiler/codegen/order.h"
 #include "compiler/compile.h"
 #include "compiler/ir/walk.h"
+#include "runtime/host/simt_abi.h"
 
 extern "C" {
 void LLVMInitializeNVPTXTarget();
@@ -147,6 +148,9 @@ Result<GeneratedCode> generate_code(const Kernel& staged, const Target& target, 
   if (!target.is_host) annotate_kernel(module, *module.getFunction(symbol), staged, target);
   KAON_RETURN_IF_ERROR(verify(module, "after lowering"));
   if (target.is_host) {
+    auto* version = llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), KAON_SIMT_ABI_VERSION);
+    new llvm::GlobalVariable(module, version->getType(), /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage,
+                             version, KAON_SIMT_ABI_SYMBOL);
     bind_host(module);
   } else {
     bind_nvptx(module);

@@ -143,6 +143,8 @@ void Lowering::lower_op(const Op& op) {
     case OpKind::kLoad: return lower_load(op);
     case OpKind::kStore: return lower_store(op);
     case OpKind::kAtomic: return lower_atomic(op);
+    case OpKind::kAssert: return lower_assert(op);
+    case OpKind::kPrint: return lower_print(op);
     case OpKind::kReduceThread: return lower_reduce_thread(op);
     case OpKind::kReduceLanes: return lower_reduce_lanes(op);
     case OpKind::kGrid: return lower_grid(op);

@@ -22,11 +22,9 @@ struct Later {
 constexpr Later kLater[] = {
     {"argmax", ""},
     {"argmin", ""},
-    {"assert", ""},
     {"associative_scan", ""},
     {"cumprod", ""},
     {"cumsum", ""},
-    {"print", ""},
     {"reduce", "; there are sum, prod, mean, amax and amin"},
     {"specialize", ""},
 };
@@ -134,7 +132,9 @@ Value KernelBuilder::call(const ast::Expression& node) {
   if (const Builtin* builtin = find_builtin(node.text)) return (this->*builtin->build)(node);
   UnaryFn fn;
   if (parse_fn(node.text, &fn) && !is_operator_only(fn)) return unary_function(node, fn);
-  if (node.text == "store") return fail(node.focus, "store(...) has no value; it stands as a statement");
+  if (node.text == "store" || node.text == "print" || node.text == "assert") {
+    return fail(node.focus, node.text + "(...) has no value; it stands as a statement");
+  }
   if (node.text == "block") {
     return fail(node.focus, "block(...) registers a block size, alone on the right of `let B = block(N);`");
   }

@@ -134,6 +134,10 @@ void KernelBuilder::call_statement(const ast::Statement& statement) {
   const ast::Expression& node = *statement.value;
   if (node.text == "store") {
     store_call(node);
+  } else if (node.text == "print") {
+    print_call(node);
+  } else if (node.text == "assert") {
+    assert_call(node);
   } else {
     call(node);
   }

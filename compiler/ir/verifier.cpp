@@ -230,6 +230,9 @@ class Verifier {
       KAON_RETURN_IF_ERROR(check_access_operands(op, kernel_.type(op.operands[0])));
       return check_axes_in_scope(kernel_.type(op.operands[0]), op.operands[0]);
     }
+    if (op.kind == OpKind::kAssert && kernel_.type(op.operands[0]).dtype != DType::kBool) {
+      return bug("condition: expected a bool, got " + type_text(kernel_, kernel_.type(op.operands[0])));
+    }
     if (op.kind == OpKind::kSharedStore) {
       const int64_t buffer = op.int_attr("buffer", -1);
       const auto count = static_cast<int64_t>(kernel_.shared_buffers.size());

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
+#include <utility>
 
 #include "compiler/compile.h"
 #include "compiler/config/config_space.h"
@@ -117,6 +119,14 @@ Outcome one_pass(const Input& input, const Kernel& kernel, const Config& config,
 Outcome code(const Kernel& kernel, const Config& config, const Target& target, const EmitOptions& options) {
   CompileOptions compile_options;
   compile_options.keep_llvm = options.stage == "llvm";
+  std::optional<SourceFile> source;
+  if (options.checked) {
+    Result<std::string> text = read_text(options.path);
+    if (!text) return Outcome::failed(text.status());
+    source.emplace(options.path, std::move(text).value());
+    compile_options.checked = true;
+    compile_options.source = &*source;
+  }
   const EmitUntil until = options.stage == "llvm"  ? EmitUntil::kLlvm
                           : options.stage == "ptx" ? EmitUntil::kPtx
                                                    : EmitUntil::kImage;

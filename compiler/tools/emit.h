@@ -16,6 +16,8 @@ struct EmitOptions {
   bool list_knobs = false;
   std::string run_pass;
   std::string print_after;  // a pass, or "all"
+  bool checked = false;
+  std::string path;  // of the source, for places in a checked build's messages
 };
 
 Outcome emit(const Input& input, const EmitOptions& options);

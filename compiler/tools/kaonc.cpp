@@ -42,6 +42,7 @@ void add_options(CLI::App* app, Options* o) {
   app->add_option("--emit", o->emit.stage, "what to write: ast, ir, laid-out, staged, llvm, ptx, cubin, resources")
       ->capture_default_str();
   app->add_option("-o,--output", o->output, "file to write instead of standard output");
+  app->add_flag("--checked", o->emit.checked, "asserts and indices out of range stop the program, with their place");
   app->add_flag("--list-knobs", o->emit.list_knobs, "lists the kernel's knobs, defaults and choices");
   app->add_option("--run-pass", o->emit.run_pass, "runs one pass on the input and writes the IR");
   app->add_option("--print-after", o->emit.print_after,
@@ -90,7 +91,9 @@ Outcome run(const Options& options) {
   Outcome outcome = Input::open(options.input, &input);
   std::fputs(outcome.message.c_str(), stderr);
   if (outcome.exit_code != kExitOk) return {outcome.exit_code, {}, {}};
-  outcome = emit(*input, options.emit);
+  EmitOptions emit_options = options.emit;
+  emit_options.path = options.input.path;
+  outcome = emit(*input, emit_options);
   if (outcome.exit_code != kExitOk) return outcome;
   return write(options.output, outcome.output);
 }

@@ -178,6 +178,8 @@ void BlockRunner::trap(KaonSimtThread* self, uint32_t site) {
   fail(*static_cast<Thread*>(self), site, "trap: a check of the kernel itself failed");
 }
 
+void BlockRunner::fail_check(KaonSimtThread* self, const char* message) { fail(*static_cast<Thread*>(self), 0, message); }
+
 /// Nobody can run and not everybody returned: names one that waits and one that keeps it waiting.
 std::string BlockRunner::stuck() const {
   for (const Thread& waiting : threads_) {
@@ -202,7 +204,8 @@ std::string BlockRunner::stuck() const {
 void BlockRunner::fail(Thread& thread, uint32_t site, std::string&& what) {
   {
     const std::string text = std::move(what);  // this stack is abandoned: what it still owned would leak
-    error_ = "thread " + std::to_string(thread.thread) + ", site " + std::to_string(site) + ": " + text;
+    const std::string where = site == 0 ? "" : ", site " + std::to_string(site);
+    error_ = "thread " + std::to_string(thread.thread) + where + ": " + text;
   }
   thread.fiber->suspend();  // run_block() sees the error and never comes back here
   __builtin_unreachable();

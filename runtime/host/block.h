@@ -47,6 +47,7 @@ class BlockRunner {
   void read_shared(KaonSimtThread* self, uint32_t offset, void* destination, uint32_t bytes, uint32_t site);
   void write_shared(KaonSimtThread* self, uint32_t offset, const void* source, uint32_t bytes, uint32_t site);
   [[noreturn]] void trap(KaonSimtThread* self, uint32_t site);
+  [[noreturn]] void fail_check(KaonSimtThread* self, const char* message);
   static BlockRunner& of(KaonSimtThread* self);
 
  private:

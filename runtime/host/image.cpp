@@ -87,7 +87,7 @@ Result<std::unique_ptr<Image>> Image::load(std::string_view bytes) {
   // Images say which ABI they were made for; one that says nothing is taken for the first version.
   const auto* version = static_cast<const uint64_t*>(dlsym(library, KAON_SIMT_ABI_SYMBOL));
   const uint64_t made_for = version != nullptr ? *version : 1;
-  if (made_for != KAON_SIMT_ABI_VERSION) {
+  if (made_for > KAON_SIMT_ABI_VERSION) {
     return corrupt("made for version " + std::to_string(made_for) + " of the SIMT ABI, this machine has version " +
                    std::to_string(KAON_SIMT_ABI_VERSION) + "; compile it again");
   }

@@ -12,8 +12,9 @@
 extern "C" {
 #endif
 
-#define KAON_SIMT_ABI_VERSION 1
-/* A uint64_t that an image may export: the version that it was made for. Without it: version 1. */
+#define KAON_SIMT_ABI_VERSION 2
+/* A uint64_t that an image may export: the version that it was made for. Without it: version 1. Versions only add to the
+   end of the table, so a machine runs images of its own and of earlier ones. */
 #define KAON_SIMT_ABI_SYMBOL "kaon_simt_abi_version"
 
 struct KaonSimtThread;
@@ -41,6 +42,10 @@ struct KaonSimtTable {
   double (*tanh)(double), (*erf)(double), (*pow)(double, double);
   /* A failed check of the kernel itself; does not return. */
   void (*trap)(struct KaonSimtThread* self, uint32_t site);
+  /* Since version 2. A check of the author's, or of --checked, failed: `message` says where. Does not return. */
+  void (*fail)(struct KaonSimtThread* self, const char* message);
+  /* Since version 2. One line: `format` has a "%lld" or "%g" for each of the 64-bit values. */
+  void (*print)(struct KaonSimtThread* self, const char* format, const int64_t* values);
 };
 
 struct KaonSimtThread {

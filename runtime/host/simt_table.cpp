@@ -3,6 +3,7 @@
 
 #include "runtime/host/block.h"
 #include "runtime/host/float_bits.h"
+#include "runtime/host/print.h"
 
 namespace kaon::host {
 
@@ -27,6 +28,10 @@ void write_shared(KaonSimtThread* self, uint32_t offset, const void* source, uin
 }
 
 void trap(KaonSimtThread* self, uint32_t site) { BlockRunner::of(self).trap(self, site); }
+
+void fail(KaonSimtThread* self, const char* message) { BlockRunner::of(self).fail_check(self, message); }
+
+void print(KaonSimtThread*, const char* format, const int64_t* values) { print_line(format, values); }
 
 KaonSimtTable make_table() {
   KaonSimtTable table = {};
@@ -56,6 +61,8 @@ KaonSimtTable make_table() {
   table.erf = ::erf;
   table.pow = ::pow;
   table.trap = trap;
+  table.fail = fail;
+  table.print = print;
   return table;
 }
 

@@ -1,0 +1,16 @@
+// What a checked build checks, and what any other forgets.
+#pragma once
+
+#include "compiler/ir/ir.h"
+#include "compiler/support/source.h"
+
+namespace kaon::compiler {
+
+/// Puts an assert before each access whose index comes from data: it is inside its dimension wherever the access takes
+/// part. Messages of all asserts then begin with their place in `source` (null: in no file). Stage kLogical.
+Status insert_checks(Kernel& kernel, const SourceFile* source);
+
+/// Removes every assert.
+void erase_asserts(Kernel& kernel);
+
+}  // namespace kaon::compiler

@@ -1,0 +1,99 @@
+// What kernels tell people on the CPU target: lines of print, asserts, and indices out of range in a checked build.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/host/print.h"
+#include "tests/unit/codegen/host_case.h"
+
+namespace kaon::compiler {
+namespace {
+
+using testing::HasSubstr;
+using testing::UnorderedElementsAre;
+
+/// Runs a kernel of x: f32[N], at: i64[N] -> out: f32[N] under its default config; the machine's answer.
+Status run(const std::string& source, bool checked, std::vector<float> x, std::vector<int64_t> at) {
+  const SourceFile file("case.tile", source);
+  Diagnostics diagnostics(file);
+  const std::unique_ptr<Program> program = Program::create(file, &diagnostics);
+  if (program == nullptr) return Status(Code::kCompile, diagnostics.render());
+  const Result<Kernel> kernel = program->instantiate(program->kernels()[0].name, {});
+  if (!kernel) return kernel.status();
+  CompileOptions options;
+  options.checked = checked;
+  options.source = &file;
+  const Result<Config> config = Config::from_text("vec=1 block.n=32 num_warps=1");
+  const Result<CompiledVariant> variant = compile(*kernel, *config, *find_target("host"), options);
+  if (!variant) return variant.status();
+  const Result<std::unique_ptr<host::Image>> image = host::Image::load(variant->image);
+  if (!image) return image.status();
+  const Result<host::KernelFunction> function = (*image)->find(variant->info.symbol);
+  if (!function) return function.status();
+  std::vector<float> out(x.size());
+  const Signature& signature = kernel->signature;
+  std::vector<int64_t> slots(static_cast<size_t>(signature.num_slots()), 1);  // strides are 1
+  slots[static_cast<size_t>(signature.dim_slot(0))] = static_cast<int64_t>(x.size());
+  slots[0] = reinterpret_cast<int64_t>(x.data());
+  slots[1] = reinterpret_cast<int64_t>(at.data());
+  slots[2] = reinterpret_cast<int64_t>(out.data());
+  const LaunchPlan& plan = variant->info.plan;
+  return host::shared_machine().run(
+      *function, {static_cast<uint64_t>(plan.programs.evaluate(slots.data())), plan.threads, plan.shared_bytes},
+      slots.data(), {});
+}
+
+constexpr const char* kGather = R"(kernel k(x: f32[N], at: i64[N]) -> (out: f32[N]) {
+  for n in tile(N) {
+    out[n] = x[at[n]];
+  }
+})";
+
+TEST(People, IndicesOutOfRangeStopACheckedProgram) {
+  EXPECT_TRUE(run(kGather, true, {1, 2, 3}, {2, 0, 1}));
+  for (const int64_t wrong : {int64_t{3}, int64_t{-1}}) {
+    const Status status = run(kGather, true, {1, 2, 3}, {2, wrong, 1});
+    EXPECT_THAT(status.message(), HasSubstr("block 0, thread 1: case.tile:3:14: index out of range: dimension 0 of x"));
+  }
+}
+
+TEST(People, LanesThatAMaskLeavesOutAreNotChecked) {
+  constexpr const char* kSource = R"(kernel k(x: f32[N], at: i64[N]) -> (out: f32[N]) {
+  for n in tile(N) {
+    store(out, at[n], load(x, at[n], mask=at[n] >= 0), mask=at[n] >= 0);
+  }
+})";
+  EXPECT_TRUE(run(kSource, true, {1, 2, 3}, {2, -7, 1}));
+  EXPECT_THAT(run(kSource, true, {1, 2, 3}, {2, 9, 1}).message(), HasSubstr("dimension 0 of x"));
+}
+
+TEST(People, AssertsHoldInACheckedBuildOnly) {
+  constexpr const char* kSource = R"(kernel k(x: f32[N], at: i64[N]) -> (out: f32[N]) {
+  for n in tile(N) {
+    assert(at[n] < 100, "100% too large");
+    out[n] = x[n];
+  }
+})";
+  EXPECT_TRUE(run(kSource, true, {1, 2}, {99, 0}));
+  EXPECT_TRUE(run(kSource, false, {1, 2}, {100, 0}));
+  EXPECT_THAT(run(kSource, true, {1, 2}, {0, 100}).message(),
+              HasSubstr("block 0, thread 1: case.tile:3:5: assert failed: 100% too large"));
+}
+
+TEST(People, PrintWritesALineForEachElement) {
+  constexpr const char* kSource = R"(kernel k(x: f32[N], at: i64[N]) -> (out: f32[N]) {
+  for n in tile(N) {
+    print("100% of", x[n], at[n], x[n] > 2);
+    print("tile", n.begin);
+    print("done");
+    out[n] = x[n];
+  }
+})";
+  std::vector<std::string> lines;
+  host::set_print_sink([&](const std::string& line) { lines.push_back(line); });
+  EXPECT_TRUE(run(kSource, false, {1.5, 2.25}, {7, -8}));
+  host::set_print_sink({});
+  EXPECT_THAT(lines, UnorderedElementsAre("100% of [0]: 1.5 7 0\n", "100% of [1]: 2.25 -8 1\n", "tile: 0\n", "done\n"));
+}
+
+}  // namespace
+}  // namespace kaon::compiler

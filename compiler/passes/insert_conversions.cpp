@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compiler/ir/jagged.h"
+#include "compiler/ir/walk.h"
 
 namespace kaon::compiler {
 
@@ -21,9 +22,10 @@ class Converter {
     for (size_t i = 0; i < region->ops.size(); ++i) {
       for (Region& inner : region->ops[i]->regions) convert_lengths(&inner);
       if (region->ops[i]->kind != OpKind::kLoop) continue;
-      Axis& axis = kernel_.axis(static_cast<AxisId>(region->ops[i]->int_attr("axis")));
+      const auto id = static_cast<AxisId>(region->ops[i]->int_attr("axis"));
+      Axis& axis = kernel_.axis(id);
       if (axis.lengths == kNoValue) continue;
-      const Layout wanted = lengths_layout(axis.lengths, static_cast<AxisId>(region->ops[i]->int_attr("axis")));
+      const Layout wanted = lengths_layout(axis.lengths, id, region->ops[i]->regions[0]);
       if (wanted.empty() || wanted == kernel_.layout(axis.lengths)) continue;
       const ValueId copy = kernel_.new_value(Type(kernel_.type(axis.lengths)));
       kernel_.layout(copy) = wanted;
@@ -109,14 +111,20 @@ class Converter {
     return Layout(std::move(digits), tile.num_warps(), tile.num_blocks());
   }
 
-  /// Where values that have the jagged axis and all that its lengths run over need those; empty when there are none.
-  Layout lengths_layout(ValueId lengths, AxisId axis) const {
-    for (const ValueInfo& value : kernel_.values) {
-      if (value.layout.empty() || !is_cut_by_lengths(kernel_, value.type.axes, axis)) continue;
-      const auto& axes = value.type.axes;
-      if (std::find(axes.begin(), axes.end(), axis) != axes.end()) return indexed(value.layout, value.type, lengths);
-    }
-    return {};
+  /// Where values that have the jagged axis and all that its lengths run over need those; empty when the loop's body has
+  /// none.
+  Layout lengths_layout(ValueId lengths, AxisId axis, const Region& body) const {
+    ValueId along = kNoValue;
+    const auto look = [&](ValueId value) {
+      const auto& axes = kernel_.type(value).axes;
+      const bool has_axis = std::find(axes.begin(), axes.end(), axis) != axes.end();
+      if (along == kNoValue && has_axis && is_cut_by_lengths(kernel_, axes, axis)) along = value;
+    };
+    walk(body, [&](const Op& op, const ConstOpPlace&) {
+      std::for_each(op.results.begin(), op.results.end(), look);
+      for (const Region& region : op.regions) std::for_each(region.args.begin(), region.args.end(), look);
+    });
+    return along == kNoValue ? Layout() : indexed(kernel_.layout(along), kernel_.type(along), lengths);
   }
 
   void convert_operands(Region* region, Op* op) {

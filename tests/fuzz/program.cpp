@@ -52,11 +52,11 @@ void ProgramWriter::declare_space() {
     std::string dim = name;
     dim[0] = static_cast<char>(dim[0] - 'a' + 'A');
     grid_.push_back(static_cast<int>(axes_.size()));
-    axes_.push_back({name, dim, true});
+    axes_.push_back({name, dim, true, {}});
     names.emplace_back(name);
     dims.push_back(dim);
   }
-  for (const char* dim : space.rows) axes_.push_back({":", dim, false});
+  for (const char* dim : space.rows) axes_.push_back({":", dim, false, {}});
   for (size_t i = 0; i < axes_.size(); ++i) active_.push_back(static_cast<int>(i));
   std::string head = "for " + joined(names) + " in tile(" + joined(dims);
   static constexpr const char* kBlocks[] = {"1", "4", "16"};
@@ -105,6 +105,18 @@ void ProgramWriter::write_block(int depth, int most) {
   scope_.resize(visible);
 }
 
+/// Lengths along one or two of the tiles around, up to `dim`; empty where there is no tile.
+std::string ProgramWriter::random_lengths(const std::string& dim, WriterAxis* axis) {
+  for (const int id : active_) {
+    if (axes_[static_cast<size_t>(id)].is_tile && axis->parents.size() < 2 && choices_.below(4) != 3)
+      axis->parents.push_back(id);
+  }
+  if (axis->parents.empty() || !has_parents(axis->parents)) return "";
+  static constexpr DType kTypes[] = {DType::kI64, DType::kI32, DType::kI16};
+  const Tensor* tensor = find_or_make_input(choices_.pick(kTypes), axis->parents);
+  return tensor == nullptr ? "" : "minimum(i64(" + tensor->name + "[" + tensor->subscript + "]), " + dim + ")";
+}
+
 /// A loop on the device over tiles of another dimension.
 void ProgramWriter::write_loop(int depth) {
   const auto id = static_cast<int>(axes_.size());
@@ -112,14 +124,17 @@ void ProgramWriter::write_loop(int depth) {
   static constexpr const char* kDims[] = {"P", "Q"};
   const std::string dim = choices_.pick(kDims);
   static constexpr const char* kRanges[] = {"0:", "1:", "0:2 + "};
-  std::string range = dim;
-  WriterAxis axis{name, dim, true};
-  const uint32_t kind = choices_.below(4);
-  if (kind > 0) axis.dim = dim + " + 2", range = kRanges[kind - 1] + dim;
+  std::string range = dim, loop = "tile";
+  WriterAxis axis{name, dim, true, {}};
+  const uint32_t kind = choices_.below(6);
+  const std::string lengths = kind > 3 ? random_lengths(dim, &axis) : "";
+  if (!lengths.empty()) loop = "jagged_tile", range = lengths;
+  if (lengths.empty()) axis.parents.clear();
+  if (kind > 0 && kind < 4) axis.dim = dim + " + 2", range = kRanges[kind - 1] + dim;
   axes_.push_back(axis);
   static constexpr const char* kBlocks[] = {"", ", block=1", ", block=8", ", block=32"};
   const std::string block = kBlocks[choices_.below(4)];
-  line("for " + name + " in tile(" + range + block + ") {");
+  line("for " + name + " in " + loop + "(" + range + block + ") {");
   active_.push_back(id);
   write_block(depth, 2);
   active_.pop_back();

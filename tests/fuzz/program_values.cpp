@@ -11,6 +11,16 @@ bool ProgramWriter::has_units(const ValueType& type) {
   return std::count(type.axes.begin(), type.axes.end(), kUnit) > 0;
 }
 
+/// True when jagged axes are there with all that their lengths run over: such values can be loaded and folded.
+bool ProgramWriter::has_parents(const std::vector<int>& axes) const {
+  const auto has = [&](int id) { return std::find(axes.begin(), axes.end(), id) != axes.end(); };
+  return std::all_of(axes.begin(), axes.end(), [&](int id) {
+    if (id == kUnit) return true;
+    const std::vector<int>& parents = axes_[static_cast<size_t>(id)].parents;
+    return std::all_of(parents.begin(), parents.end(), has);
+  });
+}
+
 /// An expression of exactly this type.
 std::string ProgramWriter::value(const ValueType& type, int depth) {
   if (depth <= 0) return leaf(type);
@@ -157,6 +167,7 @@ std::string ProgramWriter::load(const ValueType& type) {
     }
     return filled(type);
   }
+  if (!has_parents(stored.axes)) return filled(type);
   static constexpr DType kStored[] = {DType::kF16, DType::kF32, DType::kBF16, DType::kF8E4M3, DType::kF8E5M2,
                                       DType::kI8,  DType::kI32, DType::kU8,   DType::kBool,   DType::kI16,
                                       DType::kI64, DType::kF64, DType::kU32};
@@ -261,6 +272,7 @@ std::string ProgramWriter::reduction(const ValueType& type, int depth) {
     at = choices_.below(static_cast<uint32_t>(type.axes.size() + 1));
     from.axes.insert(from.axes.begin() + static_cast<std::ptrdiff_t>(at), axis);
   }
+  if (!has_parents(from.axes) || !has_parents(type.axes)) return binary(type, depth);
   static constexpr const char* kFns[] = {"sum", "amax", "amin", "prod", "mean"};
   const bool can_mean = dtype_is_float(type.dtype) && !axes_[static_cast<size_t>(axis)].is_tile;
   const std::string fn = kFns[choices_.below(can_mean ? 5 : 4)];

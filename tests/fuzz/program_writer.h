@@ -28,6 +28,7 @@ class ProgramWriter {
     std::string name;  // in a subscript: "m" or ":"
     std::string dim;   // the dimension that it runs over
     bool is_tile = false;
+    std::vector<int> parents;  // axes that the lengths of a jagged tile run over
   };
   struct Variable {
     std::string name;
@@ -48,6 +49,7 @@ class ProgramWriter {
   void write_let();
   void write_assignment();
   void write_loop(int depth);
+  std::string random_lengths(const std::string& dim, WriterAxis* axis);
   void write_if(int depth);
   void write_while(int depth);
   void write_block(int depth, int most);
@@ -83,6 +85,7 @@ class ProgramWriter {
   std::string with_units(const std::string& text, const ValueType& type) const;
   std::string scalar_condition(int depth);
   const Tensor* find_or_make_input(DType dtype, const std::vector<int>& axes);
+  bool has_parents(const std::vector<int>& axes) const;
   static bool has_units(const ValueType& type);
 
   Choices& choices_;

@@ -119,7 +119,8 @@ def complaints(where, line, grammar, known):
         after = code[match.end():].lstrip()[:1]
         kind = kind_of(match.group(), before, after, known)
         scope = scopes[match.start()] or ""
-        if kind and not re.search(WANTED[kind], scope):
+        is_text = scope.startswith("string") and code[:match.start()].count('"') % 2 == 1
+        if kind and not is_text and not re.search(WANTED[kind], scope):
             yield f"{where}:{match.start() + 1}: {kind} {match.group()!r} has scope {scope!r}"
 
 

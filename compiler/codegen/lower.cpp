@@ -147,6 +147,10 @@ void Lowering::lower_op(const Op& op) {
     case OpKind::kPrint: return lower_print(op);
     case OpKind::kReduceThread: return lower_reduce_thread(op);
     case OpKind::kReduceLanes: return lower_reduce_lanes(op);
+    case OpKind::kFoldThread: return lower_fold_thread(op);
+    case OpKind::kFoldLanes: return lower_fold_lanes(op);
+    case OpKind::kScanThread: return lower_scan_thread(op);
+    case OpKind::kScanLanes: return lower_scan_lanes(op);
     case OpKind::kGrid: return lower_grid(op);
     case OpKind::kLoop: return lower_loop(op);
     case OpKind::kIf: return lower_if(op);

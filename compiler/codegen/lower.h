@@ -110,6 +110,25 @@ class Lowering {
   llvm::Value* combine_atomic(const AtomicKind& kind, llvm::Value* old, llvm::Value* value);
 
   // -- lower_fold.cpp, lower_scan.cpp: tuples combined by a function of the author's
+  /// One register of each member, and whether there is such a tuple: null for always. No members: none, ever.
+  struct Tuple {
+    Registers members;
+    llvm::Value* valid = nullptr;
+    bool is_none() const { return members.empty(); }
+  };
+  using Tuples = std::vector<Tuple>;  // by register
+  /// Totals and prefixes of a scan step, by position on the other dims and on what is above the digit.
+  struct ScanStep;
+  Tuple combine_tuples(const Op& op, const Tuple& left, const Tuple& right);
+  Tuple shuffle_tuple(const Op& op, const Tuple& tuple, uint32_t stride);
+  Tuple select_tuple(llvm::Value* condition, const Tuple& a, const Tuple& b);
+  llvm::Value* both(llvm::Value* a, llvm::Value* b) { return a && b ? b_.CreateAnd(a, b) : a ? a : b; }
+  Tuples read_tuples(const Op& op, size_t first_operand, llvm::ArrayRef<llvm::Value*> valid);
+  Registers read_flags(ValueId flag) const;
+  Registers lanes_along(ValueId value, const std::vector<int64_t>& dims);
+  void define_tuples(const Op& op, size_t first_result, const Tuples& tuples);
+  ScanStep begin_scan_step(const Op& op);
+  void finish_scan_step(const Op& op, const ScanStep& step);
   void lower_fold_thread(const Op& op);
   void lower_fold_lanes(const Op& op);
   void lower_scan_thread(const Op& op);

@@ -33,6 +33,16 @@ void Lowering::lower_loop(const Op& op) {
   const Region& region = op.regions[0];
   llvm::Value* begin = axis_begin(axis);
   llvm::Value* end = b_.CreateAdd(axis_end(axis), b_.getInt64(static_cast<uint64_t>(op.int_attr("extra"))));
+  const bool walks_back = op.int_attr("reverse") != 0;
+  const auto block = static_cast<uint64_t>(axis.block);
+  llvm::Value* first = begin;
+  llvm::Value* first_number = b_.getInt64(0);
+  if (walks_back) {
+    llvm::Value* length = emit_min_max(DType::kI64, b_.CreateSub(end, begin), b_.getInt64(0), /*is_max=*/true);
+    llvm::Value* count = b_.CreateUDiv(b_.CreateAdd(length, b_.getInt64(block - 1)), b_.getInt64(block));
+    first_number = b_.CreateSub(count, b_.getInt64(1));
+    first = b_.CreateAdd(begin, b_.CreateMul(first_number, b_.getInt64(block)));
+  }
   llvm::BasicBlock* before = b_.GetInsertBlock();
   llvm::BasicBlock* header = llvm::BasicBlock::Create(context_, "loop", function_);
   llvm::BasicBlock* body = llvm::BasicBlock::Create(context_, "loop.body", function_);
@@ -41,8 +51,8 @@ void Lowering::lower_loop(const Op& op) {
   b_.SetInsertPoint(header);
   llvm::PHINode* position = b_.CreatePHI(b_.getInt64Ty(), 2, axis.name);
   llvm::PHINode* number = b_.CreatePHI(b_.getInt64Ty(), 2);
-  position->addIncoming(begin, before);
-  number->addIncoming(b_.getInt64(0), before);
+  position->addIncoming(first, before);
+  number->addIncoming(first_number, before);
   std::vector<std::vector<llvm::PHINode*>> phis;
   for (size_t i = 0; i < op.operands.size(); ++i) {
     std::vector<llvm::PHINode*> group;
@@ -53,7 +63,7 @@ void Lowering::lower_loop(const Op& op) {
     define(region.args[i], Registers(group.begin(), group.end()));
     phis.push_back(std::move(group));
   }
-  b_.CreateCondBr(b_.CreateICmpSLT(position, end), body, done);
+  b_.CreateCondBr(walks_back ? b_.CreateICmpSGE(position, begin) : b_.CreateICmpSLT(position, end), body, done);
   b_.SetInsertPoint(body);
   const AxisState outer = axis_states_[static_cast<size_t>(id)];
   enter_tile(id, position, number);
@@ -62,8 +72,13 @@ void Lowering::lower_loop(const Op& op) {
   if (!status_.is_ok()) return;
   llvm::BasicBlock* latch = b_.GetInsertBlock();
   yield_to_phis(region, phis);
-  position->addIncoming(b_.CreateAdd(position, b_.getInt64(static_cast<uint64_t>(axis.block)), "", false, true), latch);
-  number->addIncoming(b_.CreateAdd(number, b_.getInt64(1), "", true, true), latch);
+  if (walks_back) {
+    position->addIncoming(b_.CreateSub(position, b_.getInt64(block), "", false, true), latch);
+    number->addIncoming(b_.CreateSub(number, b_.getInt64(1), "", false, true), latch);
+  } else {
+    position->addIncoming(b_.CreateAdd(position, b_.getInt64(block), "", false, true), latch);
+    number->addIncoming(b_.CreateAdd(number, b_.getInt64(1), "", true, true), latch);
+  }
   b_.CreateBr(header);
   b_.SetInsertPoint(done);
   for (size_t i = 0; i < op.results.size(); ++i) define(op.results[i], Registers(phis[i].begin(), phis[i].end()));

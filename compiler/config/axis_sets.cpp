@@ -7,6 +7,7 @@
 #include "compiler/ir/block_axis.h"
 #include "compiler/ir/index_walk.h"
 #include "compiler/ir/jagged.h"
+#include "compiler/ir/combine.h"
 #include "compiler/ir/walk.h"
 
 namespace kaon::compiler {
@@ -216,7 +217,7 @@ bool is_carried(const Kernel& kernel, AxisId axis) {
     carried = carried || std::find(axes.begin(), axes.end(), axis) != axes.end();
   };
   walk(kernel.body, [&](const Op& op, const ConstOpPlace&) {
-    if (op.regions.empty()) return;
+    if (op.regions.empty() || is_combining(op.kind)) return;
     std::for_each(op.results.begin(), op.results.end(), note);
     for (const Region& region : op.regions) std::for_each(region.args.begin(), region.args.end(), note);
   });

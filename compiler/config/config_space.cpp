@@ -226,12 +226,15 @@ std::string ConfigSpace::why_illegal_row(const Config& config, const Axis& axis,
   return {};
 }
 
-/// Whether `op` folds the axis `row` of tiles along `inner` and leaves a value along `inner`.
+/// Whether `op` folds or scans the axis `row` of tiles along `inner` and leaves a value along `inner`.
 static bool folds_rows(const Kernel& kernel, const Op& op, AxisId inner, AxisId row) {
   const auto has = [&](ValueId value, AxisId axis) {
     const auto& axes = kernel.type(value).axes;
     return std::find(axes.begin(), axes.end(), axis) != axes.end();
   };
+  if (op.kind == OpKind::kScan && has(op.operands[0], inner)) {
+    return kernel.type(op.operands[0]).axes[static_cast<size_t>(op.int_attr("dim"))] == row;
+  }
   for (const ValueId result : op.results) {
     if (!has(result, inner) || has(result, row)) continue;
     for (const ValueId operand : op.operands) {

@@ -20,12 +20,6 @@ struct Later {
   const char* mend;
 };
 constexpr Later kLater[] = {
-    {"argmax", ""},
-    {"argmin", ""},
-    {"associative_scan", ""},
-    {"cumprod", ""},
-    {"cumsum", ""},
-    {"reduce", "; there are sum, prod, mean, amax and amin"},
     {"specialize", ""},
 };
 
@@ -61,6 +55,10 @@ const KernelBuilder::Builtin KernelBuilder::kBuiltins[] = {
     {"amax", "amax(x, dim=1, keepdim=false)", &KernelBuilder::reduction},
     {"amin", "amin(x, dim=1, keepdim=false)", &KernelBuilder::reduction},
     {"arange", "arange(extent) or arange(begin, end)", &KernelBuilder::arange},
+    {"argmax", "argmax(x, dim=1, keepdim=false)", &KernelBuilder::arg_extremum},
+    {"argmin", "argmin(x, dim=1, keepdim=false)", &KernelBuilder::arg_extremum},
+    {"associative_scan", "associative_scan(fn, x, dim=1, reverse=false) or associative_scan(fn, (a, b), dim=1)",
+     &KernelBuilder::associative_scan},
     {"atomic_add", "atomic_add(out, (m, n), value, mask=c)", &KernelBuilder::atomic_call},
     {"atomic_and", "atomic_and(out, (m, n), value, mask=c)", &KernelBuilder::atomic_call},
     {"atomic_cas", "atomic_cas(out, (m, n), expected, value, mask=c)", &KernelBuilder::atomic_call},
@@ -73,6 +71,8 @@ const KernelBuilder::Builtin KernelBuilder::kBuiltins[] = {
     {"chunk", "chunk(x, 2, dim=-1)", &KernelBuilder::chunk},
     {"clamp", "clamp(x, low, high)", &KernelBuilder::clamp},
     {"concat", "concat((a, b), dim=0)", &KernelBuilder::concat},
+    {"cumprod", "cumprod(x, dim=1, reverse=false)", &KernelBuilder::cumulative},
+    {"cumsum", "cumsum(x, dim=1, reverse=false)", &KernelBuilder::cumulative},
     {"dot", "dot(a, b, acc)", &KernelBuilder::dot},
     {"expand", "expand(x, m, 64)", &KernelBuilder::expand},
     {"expand_as", "expand_as(x, y)", &KernelBuilder::expand_as},
@@ -87,6 +87,8 @@ const KernelBuilder::Builtin KernelBuilder::kBuiltins[] = {
     {"prod", "prod(x, dim=1, keepdim=false)", &KernelBuilder::reduction},
     {"rand", "rand(seed, m, n)", &KernelBuilder::random_call},
     {"randint", "randint(seed, low, high, m, n)", &KernelBuilder::random_call},
+    {"reduce", "reduce(fn, x, dim=1, keepdim=false) or reduce(fn, (a, b), dim=1)",
+     &KernelBuilder::reduce_by_function},
     {"relu", "relu(x)", &KernelBuilder::relu},
     {"reshape", "reshape(x, m, 2, 64)", &KernelBuilder::reshape},
     {"silu", "silu(x)", &KernelBuilder::silu},

@@ -1,6 +1,7 @@
 // Checks a kernel's body under one binding of its generics and builds its logical IR in the same walk.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -264,7 +265,7 @@ class KernelBuilder {
   AxisId device_axis(const std::string& key, const std::string& name, const std::string& length, ValueId extent);
   void adopt_axes(const Type& type, Place* place);
 
-  // Calls: calls.cpp (functions), reductions.cpp, creation.cpp, dot.cpp.
+  // Calls: calls.cpp (functions), reductions.cpp, dot.cpp.
   Value call(const ast::Expression& node);
   Value cast(const ast::Expression& node, DType dtype);
   Value unary_function(const ast::Expression& node, UnaryFn fn);
@@ -282,7 +283,8 @@ class KernelBuilder {
   Value relu(const ast::Expression& node);
   Value reduction(const ast::Expression& node);
   Value mean_of(ValueId sum, const std::vector<AxisId>& folded, SourceRange range);
-  bool reduced_dims(const ast::Expression& node, int rank, std::vector<int64_t>* dims, bool* keepdim);
+  /// Argument `position` or dim=, and keepdim=.
+  bool reduced_dims(const ast::Expression& node, size_t position, int rank, std::vector<int64_t>* dims, bool* keepdim);
   ValueId drop_unit_dims(ValueId value, std::vector<int64_t>* dims, bool keepdim);
   Value dot(const ast::Expression& node);
   Value matrix_product(const std::string& text, SourceRange range, const Operand& a, const Operand& b,
@@ -292,6 +294,24 @@ class KernelBuilder {
                      const std::vector<ValueId>& values, std::vector<AxisId>* axes);
   bool meets_jagged(const std::string& text, SourceRange range, const std::vector<ValueId>& values);
   std::optional<ValueId> accumulator(const Operand& acc, DType sum, const std::vector<AxisId>& axes);
+
+  // Folds and scans by a function: combining.cpp.
+  Value reduce_by_function(const ast::Expression& node);
+  Value arg_extremum(const ast::Expression& node);
+  Value associative_scan(const ast::Expression& node);
+  Value cumulative(const ast::Expression& node);
+  bool tuple_members(const ast::Expression& node, const ast::Expression& list, std::vector<ValueId>* members);
+  std::optional<int64_t> single_dim(const ast::Expression& node, size_t position, int rank);
+  std::optional<bool> reversed(const ast::Expression& node);
+  bool build_combine(Op& op, const Value& function, SourceRange range);
+  bool yield_combined(const Op& op, const Value& function, const Value& result, SourceRange range);
+  void choose_better(Region& region, bool is_max);
+  Value emit_fold(std::vector<ValueId> members, std::vector<int64_t> dims, bool keepdim,
+                  const std::function<bool(Op&)>& fill);
+  Value emit_scan(std::vector<ValueId> members, int64_t dim, bool reverse, const std::function<bool(Op&)>& fill);
+  Value combined_value(const std::vector<ValueId>& members);
+
+  // Making values: creation.cpp.
   Value zeros(const ast::Expression& node);
   Value full(const ast::Expression& node);
   Value arange(const ast::Expression& node);

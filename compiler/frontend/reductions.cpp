@@ -16,8 +16,9 @@ ReduceFn reduce_fn_of(const std::string& name) {
 
 }  // namespace
 
-bool KernelBuilder::reduced_dims(const ast::Expression& node, int rank, std::vector<int64_t>* dims, bool* keepdim) {
-  const ast::Expression* list = node.children.size() > 1 ? node.children[1].get() : nullptr;
+bool KernelBuilder::reduced_dims(const ast::Expression& node, size_t position, int rank, std::vector<int64_t>* dims,
+                                 bool* keepdim) {
+  const ast::Expression* list = node.children.size() > position ? node.children[position].get() : nullptr;
   for (const ast::NamedArgument& argument : node.named) {
     if (argument.name == "keepdim") {
       const std::optional<bool> value = flag(*argument.value, "keepdim=");
@@ -91,7 +92,7 @@ Value KernelBuilder::reduction(const ast::Expression& node) {
   if (reject_storage_type(node.text, a)) return Value::error();
   std::vector<int64_t> dims;
   bool keepdim = false;
-  if (!reduced_dims(node, type.rank(), &dims, &keepdim)) return Value::error();
+  if (!reduced_dims(node, 1, type.rank(), &dims, &keepdim)) return Value::error();
   if (lacks_parent(a.node->range, "what is folded", type.axes)) return Value::error();
   if (folds_parent(node.range, node.text, type.axes, dims)) return Value::error();
   const ReduceFn fn = reduce_fn_of(node.text);

@@ -52,15 +52,20 @@
 //                                          order = relaxed acquire release acq_rel; gives the old values; lanes that do not
 //                                          exist or are masked off do nothing and have no old value; replicas do it once
 //   reduce {fn, dims, keepdim} a           fn = sum prod max min; dims are positions; keepdim leaves unit axes
-//   fold {dims, keepdim} a... : combine    folds tuples by the region, whose arguments are the scalars of a left and of a right
-//                                          tuple and which yields one; associative and commutative. Nothing to fold: undefined
-//   scan {dim, reverse} a... : combine     inclusive prefixes of tuples along dim; associative, order is kept
+//   fold {dims, keepdim, [flagged]} a... [flag] : combine   folds tuples by the region, whose arguments are the scalars
+//                                          of a left and of a right tuple and which yields one; associative and
+//                                          commutative. The bool tile flag says which lanes count. Of nothing: zeros
+//   scan {dim, reverse, [totals]} a... : combine   inclusive prefixes of tuples along dim; associative, order is kept: the
+//                                          left tuple is that of the earlier positions, of the later ones in reverse. With
+//                                          totals, results go on with the tuple of all lanes, a unit axis at dim, and a
+//                                          bool whether there was any
 //   dot a b [acc]                          a [..., m, k], b [..., k, n], acc and result [..., m, n]; k is missing where it does
 //                                          not exist in a; sums in f32 (f64 for f64, i32 for integers of 8 bits)
 //   tile {axes} inits... : region(args...) loop nest over tile axes; yields become args and results
 //   grid {axes} : region()                 one program per point of the axes' tiles, last axis fastest
-//   loop {axis, [extra]} inits... : region(args...) device loop over one tile axis, by its block, while its begin is
-//                                          below the axis's end + extra (0; a shifted window needs vector - 1 more)
+//   loop {axis, [extra, reverse]} inits... : region(args...) device loop over one tile axis, by its block, while its begin
+//                                          is below the axis's end + extra (0; a shifted window needs vector - 1 more); in
+//                                          reverse the same tiles from the last
 //   if c : then, else                      scalar bool c; yields give results
 //   while inits... : test(args...), body(args...)   body while test yields true; body's yields become the next args
 //   assert {message} c                     a checked build stops, with place, if an existing lane of c is false
@@ -74,7 +79,14 @@
 //                                          lane or warp digits are left becomes a static axis of partial results, no
 //                                          lane of which is missing, else a unit axis
 //   reduce_lanes {fn, dims} a              folds the lane digits of dims by butterfly shuffles; result in every lane
-//   fold_thread, fold_lanes, scan_thread, scan_lanes   the steps of fold and scan over register and lane digits
+//   fold_thread, fold_lanes {dims, [flagged]} a... [flag] : combine   fold over the register or lane digits of dims, which
+//                                          stay as with reduce_thread; a flag is the last result
+//   scan_thread, scan_lanes {dim, reverse, [digit, first]} p... pf t... tf : combine   digit by digit of p's dim, least
+//                                          significant first: prefixes and their flag take in the totals of the digit's
+//                                          smaller (reverse: larger) values; t, the totals of the digits below, are held
+//                                          by digit and those above, the results' by those above. A register or warp digit
+//                                          of p needs t's in registers, a lane digit in lanes. first: only p, of which t is
+//                                          a copy, flags are the lanes that exist; no digit
 //   dot_shared {a, b, ...} [acc]           dot of two tiles in shared buffers; its attributes: dot_rules.h
 //   shared_store {buffer, [strides, offset, zero]} a   the owner of each element writes it: position p of each dim at element
 //                                          offset + sum of p * strides, by default row-major by position. With strides, lanes

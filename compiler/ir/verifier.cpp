@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/ir/combine.h"
 #include "compiler/ir/jagged.h"
 #include "compiler/ir/block_axis.h"
 #include "compiler/ir/layout_rules.h"
@@ -275,6 +276,10 @@ class Verifier {
   }
 
   Status check_control(const Op& op, const Op* parent) {
+    if (is_combining(op.kind)) {
+      KAON_RETURN_IF_ERROR(check_combining(kernel_, op));
+      return region(op.regions[0], &op);
+    }
     if (op.kind == OpKind::kIf) {
       const Type condition{DType::kBool, {}};
       if (kernel_.type(op.operands[0]) != condition) {
@@ -369,6 +374,7 @@ class Verifier {
   }
 
   Status check_yield(const Region& region, const Op& op) {
+    if (is_combining(op.kind)) return Status::ok();  // its own rule has seen to it
     const bool has_yield = !region.ops.empty() && region.ops.back()->kind == OpKind::kYield;
     const std::vector<ValueId> none;
     const std::vector<ValueId>& yields = has_yield ? region.ops.back()->operands : none;

@@ -142,6 +142,8 @@ Status Machine::run_op(const Op& op) {
     case OpKind::kAssert:
     case OpKind::kPrint: return Status::ok();
     case OpKind::kYield: return Status::ok();
+    case OpKind::kFold:
+    case OpKind::kScan: return run_combining(op);
     default: return run_pure(op);
   }
 }

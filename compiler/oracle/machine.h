@@ -39,6 +39,7 @@ class Machine {
   Status run_region(const Region& region);
   Status run_op(const Op& op);
   Status run_pure(const Op& op);
+  Status run_combining(const Op& op);
   Status run_loop(const Op& op);
   Status run_if(const Op& op);
   Status run_while(const Op& op);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compiler/ir/functions.h"
+#include "compiler/oracle/combine.h"
 #include "compiler/oracle/dot.h"
 #include "compiler/oracle/element_ops.h"
 #include "compiler/oracle/reductions.h"
@@ -95,6 +96,18 @@ Status Machine::cut(const Op& op, const std::vector<const Tile*>& parts, const s
                                        std::to_string(parts[0]->sizes[dim]));
   }
   copy_slice(*parts[0], dim, begin, sizes, result);
+  return Status::ok();
+}
+
+Status Machine::run_combining(const Op& op) {
+  std::vector<const Tile*> operands;
+  for (ValueId operand : op.operands) operands.push_back(&tile(operand));
+  std::vector<int64_t> sizes;
+  KAON_RETURN_IF_ERROR(sizes_of(kernel_.type(op.result()).axes, &sizes));
+  const std::vector<uint8_t> exists = lanes_of(kernel_.type(op.operands[0]).axes, operands[0]->sizes);
+  std::vector<Tile> results = op.kind == OpKind::kFold ? eval_fold(kernel_, op, operands, sizes, exists)
+                                                       : eval_scan(kernel_, op, operands, exists);
+  for (size_t i = 0; i < results.size(); ++i) tile(op.results[i]) = std::move(results[i]);
   return Status::ok();
 }
 

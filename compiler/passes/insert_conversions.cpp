@@ -44,7 +44,7 @@ class Converter {
       convert_operands(region, op.get());
       Op* placed = op.get();
       region->ops.push_back(std::move(op));
-      if (placed->kind == OpKind::kReduce) convert_result(region, placed);
+      if (placed->kind == OpKind::kReduce || placed->kind == OpKind::kFold) convert_results(region, placed);
     }
   }
 
@@ -75,6 +75,8 @@ class Converter {
         return i == 0 ? own : indexed(kernel_.layout(stored), kernel_.type(stored), op.operands[i]);
       }
       case OpKind::kDot: return i < 2 ? own : kernel_.layout(op.result());
+      case OpKind::kFold: return kernel_.layout(op.operands[0]);  // one layout for the whole tuple
+      case OpKind::kScan: return kernel_.layout(op.result());
       default: return own;
     }
   }
@@ -138,20 +140,21 @@ class Converter {
     }
   }
 
-  /// A reduction leaves its result where the operand's other axes lie; users may expect it elsewhere.
-  void convert_result(Region* region, Op* op) {
+  /// A reduction leaves its results where the operand's other axes lie; users may expect them elsewhere.
+  void convert_results(Region* region, Op* op) {
     std::vector<int64_t> dims = op->ints_attr("dims");
     Layout natural = kernel_.layout(op->operands[0]).drop(dims);
     std::sort(dims.rbegin(), dims.rend());
     for (const int64_t dim : dims) {
       if (op->int_attr("keepdim") == 0) natural = natural.squeeze(static_cast<int>(dim));
     }
-    const ValueId result = op->result();
-    if (natural == kernel_.layout(result)) return;
-    const ValueId reduced = kernel_.new_value(Type(kernel_.type(result)));
-    kernel_.layout(reduced) = std::move(natural);
-    op->results[0] = reduced;
-    append_convert(region, reduced, result, op->range);
+    for (ValueId& slot : op->results) {
+      const ValueId result = slot;
+      if (natural == kernel_.layout(result)) continue;
+      slot = kernel_.new_value(Type(kernel_.type(result)));
+      kernel_.layout(slot) = natural;
+      append_convert(region, slot, result, op->range);
+    }
   }
 
   static void append_convert(Region* region, ValueId from, ValueId to, SourceRange range) {

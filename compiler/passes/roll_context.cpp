@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "compiler/ir/combine.h"
 #include "compiler/ir/walk.h"
 #include "compiler/passes/roll_loop.h"
 
@@ -27,8 +28,10 @@ bool RollContext::is_root(const Op& op) const {
     case OpKind::kPrint:
       return std::any_of(op.operands.begin(), op.operands.end(), [&](ValueId value) { return is_along(value); });
     case OpKind::kReduce:
-    case OpKind::kReduceThread: return is_along(op.operands[0]) && !is_along(op.result());
-    case OpKind::kDot: return is_along(op.operands[0]) && !is_along(op.result());
+    case OpKind::kReduceThread:
+    case OpKind::kDot:
+    case OpKind::kFold:
+    case OpKind::kFoldThread: return is_along(op.operands[0]) && !is_along(op.result());
     default: return false;
   }
 }
@@ -77,7 +80,7 @@ Status RollContext::check() const {
   Status status;
   const std::vector<int> uses = count_uses(kernel_);
   walk(std::as_const(kernel_.body), [&](const Op& op, const ConstOpPlace&) {
-    if (!status) return;
+    if (!status || is_combining(op.kind)) return;
     bool carried = false;
     for (const Region& region : op.regions) {
       for (const ValueId arg : region.args) carried = carried || is_along(arg);

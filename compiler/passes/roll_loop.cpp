@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "compiler/ir/builder.h"
+#include "compiler/ir/combine.h"
+#include "compiler/passes/chunk_body.h"
 
 namespace kaon::compiler {
 
@@ -56,21 +58,35 @@ struct Carried {
 class LoopEmitter {
  public:
   LoopEmitter(Kernel& kernel, RollContext& context, Region& region, const std::vector<const Op*>& roots)
-      : kernel_(kernel), context_(context), roots_(roots), builder_(kernel, region), laid_(kernel, builder_) {}
+      : kernel_(kernel),
+        context_(context),
+        roots_(roots),
+        builder_(kernel, region),
+        laid_(kernel, builder_),
+        body_(kernel, context, builder_, context.axis()) {}
 
   Status run() {
     builder_.set_range(roots_[0]->range);
-    for (const Op* root : roots_) plan_root(root);
-    std::vector<ValueId> inits;
+    std::vector<ValueId> inits, needed;
+    for (const Op* root : roots_) {
+      plan_root(root);
+      needed.insert(needed.end(), root->operands.begin(), root->operands.end());
+    }
+    body_.plan(needed);
     for (const Carried& carried : carried_) inits.insert(inits.end(), carried.inits.begin(), carried.inits.end());
+    const std::vector<ValueId> scans = body_.inits();
+    inits.insert(inits.end(), scans.begin(), scans.end());
     Op& loop = builder_.begin_loop(context_.axis(), inits);
+    if (body_.walks_back()) loop.set_attr("reverse", int64_t{1});
     distribute(loop);
-    for (Carried& carried : carried_) carried.sum == nullptr ? emit_plain(&carried) : emit_online(&carried);
+    for (Carried& carried : carried_) emit(&carried);
     emit_stores();
     std::vector<ValueId> yields;
     for (const Carried& carried : carried_) yields.insert(yields.end(), carried.yields.begin(), carried.yields.end());
+    for (const ValueId value : body_.yields()) yields.push_back(value);
     builder_.end(yields);
-    for (Carried& carried : carried_) carried.sum == nullptr ? finish_plain(carried) : finish_online(carried);
+    for (Carried& carried : carried_) finish(carried);
+    if (!body_.status()) return body_.status();
     return builder_.status();
   }
 
@@ -95,12 +111,16 @@ class LoopEmitter {
       carried_.push_back(std::move(carried));
       return;
     }
-    if (root->kind == OpKind::kReduceThread) {
+    if (root->kind == OpKind::kReduceThread || root->kind == OpKind::kFoldThread) {
       carried.tile = {kernel_.type(root->result()), kernel_.layout(root->result())};
     } else {
       carried.tile = context_.partials().fold(root->operands[0], root->ints_attr("dims"), Where::kRegister);
     }
-    carried.inits.push_back(identity_const(builder_, carried.fn, carried.tile));
+    if (is_folding(root->kind)) {
+      carried.inits = nothing_yet(carried);
+    } else {
+      carried.inits.push_back(identity_const(builder_, carried.fn, carried.tile));
+    }
     carried_.push_back(std::move(carried));
   }
 
@@ -111,36 +131,28 @@ class LoopEmitter {
       for (size_t i = 0; i < carried.inits.size(); ++i, ++next) {
         carried.args.push_back(loop.regions[0].args[next]);
         // A result that needs no finishing is the root's own.
-        if (needs_no_finish(carried)) loop.results[next] = carried.root->result();
+        if (needs_no_finish(carried)) loop.results[next] = carried.root->results[i];
         carried.results.push_back(loop.results[next]);
         kernel_.layout(carried.args.back()) = carried.tile.layout;
         kernel_.layout(carried.results.back()) = carried.tile.layout;
       }
     }
+    std::vector<ValueId> scans;
+    for (; next < loop.results.size(); ++next) {
+      scans.push_back(loop.regions[0].args[next]);
+      kernel_.layout(scans.back()) = kernel_.layout(loop.operands[next]);
+      kernel_.layout(loop.results[next]) = kernel_.layout(loop.operands[next]);
+    }
+    body_.set_arguments(scans);
   }
 
   bool needs_no_finish(const Carried& carried) const {
+    if (is_folding(carried.root->kind)) return carried.root->kind == OpKind::kFoldThread;
     return carried.sum == nullptr && carried.tile.type == kernel_.type(carried.root->result());
   }
 
   /// The value that stands for `value` in the loop's body: values along the axis are computed anew there.
-  ValueId copy(ValueId value) {
-    if (!context_.is_along(value)) return value;
-    const auto known = copies_.find(value);
-    if (known != copies_.end()) return known->second;
-    const Op* definition = context_.definition(value);
-    std::vector<ValueId> operands;
-    for (const ValueId operand : definition->operands) operands.push_back(copy(operand));
-    Op& op = builder_.insert(definition->kind, std::move(operands));
-    op.attrs = definition->attrs;
-    op.range = definition->range;
-    const ValueInfo info = kernel_.values[static_cast<size_t>(value)];
-    const ValueId result = kernel_.new_value(info.type, info.name);
-    op.results = {result};
-    kernel_.layout(result) = info.layout;
-    copies_[value] = result;
-    return result;
-  }
+  ValueId copy(ValueId value) { return body_.copy(value); }
 
   /// All that is stored is computed before the first store: an output may be the very tensor that a value is read from.
   void emit_stores() {
@@ -166,6 +178,65 @@ class LoopEmitter {
 
   ValueId fold(ReduceFn fn, ValueId value, const Carried& carried) {
     return builder_.reduce_thread(fn, value, carried.root->ints_attr("dims"), carried.tile.type, carried.tile.layout);
+  }
+
+  void emit(Carried* carried) {
+    if (is_folding(carried->root->kind)) return emit_fold(carried);
+    carried->sum == nullptr ? emit_plain(carried) : emit_online(carried);
+  }
+
+  void finish(const Carried& carried) {
+    if (is_folding(carried.root->kind)) return finish_fold(carried);
+    carried.sum == nullptr ? finish_plain(carried) : finish_online(carried);
+  }
+
+  DType member_dtype(const Op& fold, size_t i) const {
+    return i < tuple_size(fold) ? kernel_.type(fold.operands[i]).dtype : DType::kBool;
+  }
+
+  /// Zeros that a flag says not to count.
+  std::vector<ValueId> nothing_yet(const Carried& carried) {
+    std::vector<ValueId> out;
+    for (size_t i = 0; i <= tuple_size(*carried.root); ++i) {
+      const ValueId zero = builder_.int_const(member_dtype(*carried.root, i), 0, carried.tile.type.axes);
+      out.push_back(laid_.laid_out(zero, carried.tile.layout));
+    }
+    return out;
+  }
+
+  /// A chunk's tuples fold in each thread, with a flag whether there were any, and are combined with those before.
+  void emit_fold(Carried* carried) {
+    const Op& root = *carried->root;
+    const size_t size = tuple_size(root);
+    std::vector<ValueId> operands, part;
+    for (const ValueId operand : root.operands) operands.push_back(copy(operand));
+    Op& op = builder_.insert(OpKind::kFoldThread, std::move(operands));
+    op.range = root.range;
+    op.set_attr("dims", root.ints_attr("dims"));
+    if (root.int_attr("flagged") != 0) op.set_attr("flagged", int64_t{1});
+    op.regions.push_back(copy_combine(kernel_, root.regions[0]));
+    for (size_t i = 0; i <= size; ++i) {
+      part.push_back(kernel_.new_value(Type{member_dtype(root, i), carried->tile.type.axes}));
+      kernel_.layout(part.back()) = carried->tile.layout;
+    }
+    op.results = part;
+    std::vector<ValueId> before = carried->args;
+    const ValueId before_flag = before.back(), part_flag = part.back();
+    before.pop_back();
+    part.pop_back();
+    carried->yields = combine_valid_tiles(builder_, root.regions[0], before, before_flag, part, part_flag);
+  }
+
+  void finish_fold(const Carried& carried) {
+    if (needs_no_finish(carried)) return;
+    const Op& root = *carried.root;
+    Op& op = builder_.insert(OpKind::kFold, carried.results);
+    op.range = root.range;
+    op.set_attr("dims", root.ints_attr("dims"));
+    op.set_attr("keepdim", root.int_attr("keepdim"));
+    op.set_attr("flagged", int64_t{1});
+    op.regions.push_back(copy_combine(kernel_, root.regions[0]));
+    op.results = root.results;
   }
 
   void emit_plain(Carried* carried) {
@@ -253,8 +324,8 @@ class LoopEmitter {
   const std::vector<const Op*>& roots_;
   Builder builder_;
   LaidOutBuilder laid_;
+  ChunkBody body_;
   std::vector<Carried> carried_;
-  std::map<ValueId, ValueId> copies_;
 };
 
 }  // namespace

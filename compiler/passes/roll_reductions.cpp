@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -72,7 +73,7 @@ class RegionRoller {
         const Op* maximum = context_.online_partner(*op);
         if (maximum != nullptr && places_.count(maximum) > 0) place.level = places_[maximum].level;
         last_level_ = std::max(last_level_, place.level);
-        value_levels_[op->result()] = place.level + 1;
+        for (const ValueId result : op->results) value_levels_[result] = place.level + 1;
       } else if (place.is_root) {
         last_level_ = std::max(last_level_, place.level);
         stored_along = true;
@@ -126,6 +127,45 @@ void collect_regions(Region& region, const RollContext& context, std::vector<Reg
   }
 }
 
+/// Axes along which a loop over `axis` would carry values: those that a fold or scan of it leaves, and the rows and
+/// columns of a product over it.
+std::set<AxisId> carried_along(const Kernel& kernel, AxisId axis) {
+  std::set<AxisId> out;
+  walk(kernel.body, [&](const Op& op, const ConstOpPlace&) {
+    if (op.kind == OpKind::kDot && dot_axis(kernel, op) == axis) {
+      const std::vector<AxisId>& kept = kernel.type(op.result()).axes;
+      out.insert(kept.begin(), kept.end());
+    }
+    std::vector<int64_t> dims;
+    if (op.kind == OpKind::kReduce || op.kind == OpKind::kFold) dims = op.ints_attr("dims");
+    if (op.kind == OpKind::kScan) dims = {op.int_attr("dim")};
+    if (dims.empty()) return;
+    std::vector<AxisId> axes = kernel.type(op.operands[0]).axes;
+    bool goes_along = false;
+    for (const int64_t dim : dims) {
+      goes_along = goes_along || axes[static_cast<size_t>(dim)] == axis;
+      axes[static_cast<size_t>(dim)] = kUnitAxis;
+    }
+    if (goes_along) out.insert(axes.begin(), axes.end());
+  });
+  return out;
+}
+
+/// Rolls an axis behind those along which its loop would carry values, so that it carries a chunk of them.
+std::vector<AxisId> in_rolling_order(const Kernel& kernel, std::vector<AxisId> axes) {
+  std::vector<AxisId> ordered;
+  while (!axes.empty()) {
+    auto next = std::find_if(axes.begin(), axes.end(), [&](AxisId axis) {
+      const std::set<AxisId> first = carried_along(kernel, axis);
+      return std::none_of(axes.begin(), axes.end(), [&](AxisId other) { return other != axis && first.count(other) > 0; });
+    });
+    if (next == axes.end()) next = axes.begin();
+    ordered.push_back(*next);
+    axes.erase(next);
+  }
+  return ordered;
+}
+
 Status roll_axis(Kernel& kernel, AxisId axis) {
   RollContext context(kernel, axis);
   KAON_RETURN_IF_ERROR(context.check());
@@ -137,28 +177,6 @@ Status roll_axis(Kernel& kernel, AxisId axis) {
   for (Region* region : regions) KAON_RETURN_IF_ERROR(RegionRoller(kernel, context, *region).run());
   erase_dead_ops(kernel);
   return Status::ok();
-}
-
-/// The loop of a product carries its rows and columns: those that are walked as well need their loop around it.
-std::vector<AxisId> in_rolling_order(const Kernel& kernel, std::vector<AxisId> axes) {
-  const auto waits = [&](AxisId axis, const std::vector<AxisId>& others) {
-    bool found = false;
-    walk(kernel.body, [&](const Op& op, const ConstOpPlace&) {
-      if (op.kind != OpKind::kDot || dot_axis(kernel, op) != axis) return;
-      for (const AxisId kept : kernel.type(op.result()).axes) {
-        found = found || std::find(others.begin(), others.end(), kept) != others.end();
-      }
-    });
-    return found;
-  };
-  std::vector<AxisId> ordered;
-  while (!axes.empty()) {
-    auto next = std::find_if(axes.begin(), axes.end(), [&](AxisId axis) { return !waits(axis, axes); });
-    if (next == axes.end()) next = axes.begin();
-    ordered.push_back(*next);
-    axes.erase(next);
-  }
-  return ordered;
 }
 
 }  // namespace

@@ -10,7 +10,9 @@
 #include "compiler/ir/walk.h"
 #include "compiler/passes/partials.h"
 #include "compiler/passes/stage_dots.h"
+#include "compiler/passes/stage_tuples.h"
 #include "compiler/passes/stage_views.h"
+#include "compiler/passes/through_shared.h"
 
 namespace kaon::compiler {
 
@@ -32,6 +34,10 @@ class Stager {
         stage_reduce(*region, *op);
       } else if (op->kind == OpKind::kDot) {
         stage_dot(kernel_, *region, *op);
+      } else if (op->kind == OpKind::kFold) {
+        stage_fold(kernel_, axes_, *region, *op);
+      } else if (op->kind == OpKind::kScan) {
+        stage_scan(kernel_, axes_, *region, *op);
       } else if (op->kind == OpKind::kConvert) {
         Builder builder(kernel_, *region);
         builder.set_range(op->range);
@@ -171,17 +177,6 @@ class Stager {
     }
     out.layout = Layout(std::move(digits), layout.num_warps(), layout.num_blocks());
     return out;
-  }
-
-  ValueId through_shared(Builder& builder, ValueId value, const PartialTile& to, const char* what) {
-    SharedBuffer buffer;
-    buffer.name = std::string(what) + std::to_string(kernel_.shared_buffers.size());
-    buffer.bytes = static_cast<uint32_t>(dtype_bytes(to.type.dtype));
-    for (int dim = 0; dim < to.layout.rank(); ++dim) buffer.bytes *= static_cast<uint32_t>(to.layout.capacity(dim));
-    const int index = static_cast<int>(kernel_.shared_buffers.size());
-    kernel_.shared_buffers.push_back(std::move(buffer));
-    builder.shared_store(index, value);
-    return builder.shared_load(index, to.type, to.layout);
   }
 
   /// The op just made defines `result` instead of its own value.

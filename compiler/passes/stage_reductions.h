@@ -8,7 +8,8 @@
 //                         the warps pass through a buffer of their own, and every thread (or, of many, every warp)
 //                         folds all of them
 //        with all dims kept as unit axes, then `squeeze`. A `convert` becomes shared_store and shared_load; a reshape,
-//        slice or concat a `pick`, or the same (stage_views.h).
+//        slice or concat a `pick`, or the same (stage_views.h); a fold or scan by a function such steps with a flag
+//        (stage_tuples.h).
 //        Buffers are row-major by position, extents being the capacities of the layout. No barriers yet.
 // Why here: everything before works on whole reductions; barriers are placed once all shared accesses are known.
 #pragma once

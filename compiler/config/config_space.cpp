@@ -7,6 +7,7 @@
 #include "compiler/config/grid_nest.h"
 #include "compiler/config/knob_list.h"
 #include "compiler/config/part_views.h"
+#include "compiler/config/row_versions.h"
 #include "compiler/config/tile_plan.h"
 #include "compiler/ir/choices.h"
 #include "compiler/ir/walk.h"
@@ -112,6 +113,21 @@ Config ConfigSpace::normalize(const Config& config) const {
   return out;
 }
 
+/// As many versions as differ.
+static void drop_equal_versions(const Axis& axis, Config* config) {
+  const std::string knob = "versions." + axis.name;
+  if (!config->find(knob)) return;
+  const Result<RowPlan> row = row_knob(*config, axis);
+  const int64_t wanted = config->get_int(knob, 1);
+  if (!row || wanted < 1 || wanted > kMaxVersions) return;  // illegal, which is said elsewhere
+  const auto versions = static_cast<int64_t>(version_repetitions(row->argument, wanted).size());
+  if (!row->resident || versions == 1) {
+    config->erase(knob);
+  } else {
+    config->set(knob, versions);
+  }
+}
+
 /// Drops knobs that turn nothing: neutral values, and what other knobs make irrelevant.
 void ConfigSpace::drop_neutral(Config* config) const {
   const bool scalar = config->get_int("vec", 1) == 1;
@@ -125,6 +141,7 @@ void ConfigSpace::drop_neutral(Config* config) const {
     if (scalar || !shifted) config->erase("shift." + axis.name);
     const bool resident = config->get("reduce." + axis.name, "").rfind("resident", 0) == 0;
     if (!resident || config->get("keep." + axis.name, "values") == "values") config->erase("keep." + axis.name);
+    drop_equal_versions(axis, config);
     const int dim = dim_of_axis(logical_, axis);
     if (shifted && dim >= 0) config->erase("div." + logical_.signature.dims[static_cast<size_t>(dim)]);
     const std::string lanes = config->get("lanes." + axis.name, "auto");
@@ -291,6 +308,9 @@ std::string ConfigSpace::why_illegal_choice(const Config& config) const {
         std::string why = why_illegal_shift(config, knob.name.substr(6));
         if (!why.empty()) return shown + ": " + why;
       }
+    } else if (starts_with(knob.name, "versions.")) {
+      const Result<int64_t> versions = int_knob(config, knob.name, 1, kMaxVersions);
+      if (!versions) return versions.status().message();
     } else if (starts_with(knob.name, "keep.")) {
       if (value != "values" && value != "input") return shown + ": expected values or input";
     } else if (starts_with(knob.name, "evict.")) {

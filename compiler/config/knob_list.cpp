@@ -7,6 +7,7 @@
 
 #include "compiler/config/dot_plan.h"
 #include "compiler/config/grid_nest.h"
+#include "compiler/config/row_versions.h"
 #include "compiler/ir/block_axis.h"
 #include "compiler/ir/walk.h"
 
@@ -171,6 +172,15 @@ void add_shape_knobs(const Kernel& kernel, const std::vector<AxisSet>& sets, std
     if (!is_row_axis(kernel.axis(id))) continue;
     knobs->push_back(dots.has(id) ? dot_row_knob(kernel, id, dots.kept.count(id) == 0)
                                   : row_axis_knob(kernel.axis(id), is_inner(sets, id)));
+  }
+  for (const AxisId id : used) {
+    if (!is_inner(sets, id) || !can_version(kernel, id)) continue;
+    const std::string& name = kernel.axis(id).name;
+    knobs->push_back({"versions." + name,
+                      {"1", "3"},
+                      "1",
+                      "bodies for a resident row of " + name + ": for the capacity, half of it, a quarter"});
+    break;  // their number multiplies
   }
   for (const AxisId id : used) {
     if (!can_keep_input(kernel, id)) continue;

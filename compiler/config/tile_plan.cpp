@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "compiler/config/row_versions.h"
 #include "compiler/ir/block_axis.h"
 
 namespace kaon::compiler {
@@ -146,7 +147,7 @@ class SetPlanner {
   }
 
   Result<uint64_t> inner_lanes(int64_t size, uint32_t vec) const {
-    const std::string knob = "lanes." + axis(set_.inner).name;
+    const std::string knob = "lanes." + knob_axis(axis(set_.inner));
     const std::string* text = config_.find(knob);
     if (text == nullptr || *text == "auto") return automatic_lanes(size, vec);
     const int64_t threads = static_cast<int64_t>(num_warps_) * kLanes;
@@ -331,12 +332,13 @@ Result<int64_t> int_knob(const Config& config, const std::string& knob, int64_t 
 }
 
 Result<RowPlan> row_knob(const Config& config, const Axis& axis) {
-  const std::string knob = "reduce." + axis.name;
+  const std::string knob = "reduce." + knob_axis(axis);
   const std::string* text = config.find(knob);
   if (text == nullptr) return illegal("knob " + knob + " has no value");
   Result<KnobValue> value = parse_knob_value(*text);
   if (value && value->word == "resident" && value->argument >= 1 && value->argument <= kMaxRepetitions) {
-    return RowPlan{true, value->argument};
+    const int64_t part = version_part(axis);
+    return RowPlan{true, (value->argument + part - 1) / part};
   }
   if (value && value->word == "chunk" && value->argument <= kMaxChunk && is_power_of_two(value->argument)) {
     return RowPlan{false, value->argument};

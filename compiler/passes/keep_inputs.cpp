@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiler/config/axis_sets.h"
+#include "compiler/config/row_versions.h"
 #include "compiler/passes/guards.h"
 
 namespace kaon::compiler {
@@ -154,7 +155,7 @@ Status keep_inputs(Kernel& kernel, const Target&) {
   for (size_t i = 0; i < kernel.axes.size(); ++i) {
     const Axis axis = kernel.axes[i];
     const bool resident = axis.kind == AxisKind::kFull;
-    if (!resident || kernel.config.get("keep." + axis.name, "values") != "input") continue;
+    if (!resident || kernel.config.get("keep." + knob_axis(axis), "values") != "input") continue;
     if (kernel.signature.dims.empty()) {
       return Status(Code::kIllegalConfig, "keep." + axis.name + "=input needs an extent that the call brings along");
     }

@@ -15,6 +15,7 @@
 #include "compiler/passes/roll_reductions.h"
 #include "compiler/passes/specialise.h"
 #include "compiler/passes/stage_reductions.h"
+#include "compiler/passes/version_rows.h"
 
 namespace kaon::compiler {
 
@@ -22,6 +23,7 @@ const std::vector<Pass>& all_passes() {
   static const std::vector<Pass> passes = {
       {"specialise", Stage::kLogical, Stage::kLogical, specialise},
       {"map_grid", Stage::kLogical, Stage::kLogical, map_grid},
+      {"version_rows", Stage::kLogical, Stage::kLogical, version_rows},
       {"choose_layouts", Stage::kLogical, Stage::kLaidOut, choose_layouts},
       {"insert_conversions", Stage::kLaidOut, Stage::kLaidOut, insert_conversions},
       {"roll_reductions", Stage::kLaidOut, Stage::kLaidOut, roll_reductions},

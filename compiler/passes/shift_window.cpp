@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compiler/config/axis_sets.h"
+#include "compiler/config/row_versions.h"
 #include "compiler/ir/builder.h"
 #include "compiler/ir/walk.h"
 #include "compiler/passes/guards.h"
@@ -12,7 +13,7 @@ namespace kaon::compiler {
 
 ShiftWindow::ShiftWindow(Kernel& kernel) : kernel_(kernel), vec_(kernel.config.get_int("vec", 1)) {
   for (size_t i = 0; i < kernel.axes.size(); ++i) {
-    if (kernel.config.get("shift." + kernel.axes[i].name, "0") == "1") shifted_.insert(static_cast<AxisId>(i));
+    if (kernel.config.get("shift." + knob_axis(kernel.axes[i]), "0") == "1") shifted_.insert(static_cast<AxisId>(i));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "compiler/config/part_views.h"
+#include "compiler/config/row_versions.h"
 #include "compiler/config/tile_plan.h"
 #include "compiler/ir/block_axis.h"
 #include "compiler/ir/walk.h"
@@ -14,14 +15,8 @@ namespace kaon::compiler {
 
 namespace {
 
-/// A shifted window starts up to vec - 1 positions before its row, so so much less of the row fits.
-int64_t usable_capacity(const Kernel& kernel, const Axis& axis) {
-  const bool shifted = kernel.config.get("shift." + axis.name, "0") == "1";
-  return axis.block - (shifted ? kernel.config.get_int("vec", 1) - 1 : 0);
-}
-
 Status guard_capacity(Kernel& kernel, const Axis& axis) {
-  const int64_t capacity = usable_capacity(kernel, axis);
+  const int64_t capacity = usable_capacity(kernel.config, axis, axis.block);
   const auto form = linear_form(axis.extent);
   if (axis.extent_value != kNoValue || !form) {
     return Status(Code::kIllegalConfig, "reduce." + axis.name + ": no guard can bound this extent; take chunk(c)");

@@ -1,0 +1,36 @@
+// Versions of one kernel's body for shorter rows: which there are, and what their axes are called.
+//
+// A resident row is held by registers for its whole capacity, and what they cost is paid for rows of any length. With
+// versions.N = 3 the body exists three times in one kernel, for the capacity, half of it and a quarter; the extent, which
+// all blocks share, says which one runs. One variant then serves a wide range of rows about as well as three would.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/ir/ir.h"
+#include "runtime/base/config.h"
+
+namespace kaon::compiler {
+
+/// The most that versions.<axis> may ask for.
+constexpr int64_t kMaxVersions = 3;
+
+/// Repetitions of each version of a row held by resident(`repetitions`), largest first; equal ones are one.
+std::vector<int64_t> version_repetitions(int64_t repetitions, int64_t versions);
+
+/// Name of the axis that stands for `axis` in the version for the 1/`part` of its capacity.
+std::string version_name(const std::string& axis, int64_t part);
+/// What the knobs of an axis are named after: for a version's axis, the name of its original.
+std::string knob_axis(const Axis& axis);
+/// 1, or for a version's axis the part of the capacity that it has.
+int64_t version_part(const Axis& axis);
+
+/// Positions of a resident row that can hold elements: a shifted window starts up to vec - 1 of them before its row.
+int64_t usable_capacity(const Config& config, const Axis& axis, int64_t capacity);
+
+/// Whether the kernel's body can be versioned by this axis: its extent comes with the call, no bound of any axis is data,
+/// and no view cuts or regroups values along it.
+bool can_version(const Kernel& kernel, AxisId axis);
+
+}  // namespace kaon::compiler

@@ -70,6 +70,14 @@ std::string row_way(const Config& config) {
   return way;
 }
 
+Config widened(const SearchSpace& space, const Config& config) {
+  Config wide = config;
+  for (const SearchKnob& knob : space.knobs) {
+    if (knob.name.rfind("versions.", 0) == 0) wide.set(knob.name, knob.choices.back());
+  }
+  return space.why_illegal(wide).empty() ? space.normalize(wide) : config;
+}
+
 std::optional<Config> fitted(const SearchSpace& space, const Config& config, const Shape& shape) {
   double best_fill = space.fill_of(config, shape);
   if (best_fill >= kSnugFill && best_fill <= 1) return config;

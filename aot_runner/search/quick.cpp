@@ -320,6 +320,12 @@ class QuickStrategy final : public Strategy {
       count = std::clamp<size_t>(static_cast<size_t>(left_seconds() / row_seconds()), std::min(kFewestFinal, count), count);
     }
     final_ = final_field(seen_, seeds_, count, static_cast<size_t>(options_.team_size), options_.seed);
+    // A config that ships serves all that its guards accept.
+    for (Config& config : final_) {
+      if (std::find(seeds_.begin(), seeds_.end(), config) == seeds_.end()) config = widened(*problem_.space, config);
+    }
+    std::sort(final_.begin(), final_.end());
+    final_.erase(std::unique(final_.begin(), final_.end()), final_.end());
     for (const Config& config : final_) add(config, all_shapes());
   }
 

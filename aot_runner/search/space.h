@@ -62,6 +62,9 @@ bool is_fine_knob(const std::string& knob);
 /// How a config walks rows, capacities aside: "resident ".
 std::string row_way(const Config& config);
 
+/// `config` with as many versions of its rows as there are: as fast where it is best, and faster on shorter rows.
+Config widened(const SearchSpace& space, const Config& config);
+
 /// `config` with its row knobs turned, within their way of walking a row, so that its capacity just covers `shape`.
 /// Nothing when no choice serves the shape.
 std::optional<Config> fitted(const SearchSpace& space, const Config& config, const Shape& shape);

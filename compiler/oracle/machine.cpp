@@ -7,6 +7,7 @@
 #include "compiler/ir/type_rules.h"
 #include "compiler/ir/walk.h"
 #include "compiler/oracle/element_ops.h"
+#include "compiler/oracle/fusion.h"
 #include "compiler/oracle/reductions.h"
 #include "compiler/oracle/views.h"
 
@@ -38,6 +39,7 @@ Machine::Machine(const Kernel& kernel, const std::vector<HostTensor>& tensors, c
       outputs_(outputs),
       ledger_(tensors.size()),
       definitions_(defining_ops(kernel)),
+      fusable_(fusable_products(kernel)),
       tiles_(kernel.values.size()),
       states_(kernel.axes.size()) {}
 

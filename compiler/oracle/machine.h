@@ -78,6 +78,7 @@ class Machine {
   AtomicLedger ledger_;
 
   std::vector<const Op*> definitions_;
+  std::vector<bool> fusable_;  // by value
   std::vector<Tile> tiles_;
   std::vector<AxisState> states_;
   std::vector<int64_t> offsets_;

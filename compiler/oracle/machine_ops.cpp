@@ -7,6 +7,7 @@
 #include "compiler/oracle/combine.h"
 #include "compiler/oracle/dot.h"
 #include "compiler/oracle/element_ops.h"
+#include "compiler/oracle/fusion.h"
 #include "compiler/oracle/reductions.h"
 #include "compiler/oracle/views.h"
 
@@ -126,7 +127,10 @@ Status Machine::run_pure(const Op& op) {
     case OpKind::kExpr: run_expr(op); break;
     case OpKind::kAxisInfo: run_axis_info(op); break;
     case OpKind::kUnary: eval_unary(function_of<UnaryFn>(op), operand(0), &result); break;
-    case OpKind::kBinary: eval_binary(function_of<BinaryFn>(op), operand(0), operand(1), &result); break;
+    case OpKind::kBinary:
+      eval_binary(function_of<BinaryFn>(op), operand(0), operand(1), &result);
+      if (fusable_[static_cast<size_t>(op.result())]) doubt_overflows(operand(0), operand(1), &result);
+      break;
     case OpKind::kCompare: eval_compare(function_of<CompareFn>(op), operand(0), operand(1), &result); break;
     case OpKind::kSelect: eval_select(operand(0), operand(1), operand(2), &result); break;
     case OpKind::kCast: eval_cast(operand(0), type.dtype, &result); break;

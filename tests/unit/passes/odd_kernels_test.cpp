@@ -138,16 +138,15 @@ TEST(OddKernels, softmax_in_place_reads_all_before_it_writes) {
 
 TEST(OddKernels, narrow_indices_are_guarded_by_spans) {
   const Kernel logical = logical_kernel(kVectorAdd, DType::kF32);
-  const Kernel staged = staged_kernel(logical, config_of("index=32 block.i=512 num_warps=4"));
-  const auto accepts_length = [&](int64_t length) {
+  const Kernel staged = staged_kernel(logical, config_of("index=32 block.i=512 num_warps=4 vec=1"));
+  const auto accepts_stride = [&](int64_t stride) {
     SimCall call = call_of({64}, {{64}, {64}, {64}});
-    call.dims = {length};
-    for (auto& tensor : call.tensors) tensor.sizes = {length};
+    call.tensors[1].strides = {stride};
     return accepts(staged, call);
   };
-  EXPECT_TRUE(accepts_length(64));
-  EXPECT_TRUE(accepts_length(int64_t{1} << 31)) << "the last element still has offset 2^31 - 1";
-  EXPECT_FALSE(accepts_length((int64_t{1} << 31) + 1));
+  EXPECT_TRUE(accepts_stride(1));
+  EXPECT_TRUE(accepts_stride(INT32_MAX / 63)) << "the last element's offset fits";
+  EXPECT_FALSE(accepts_stride(INT32_MAX / 63 + 1));
 }
 
 TEST(OddKernels, dead_code_and_unread_tiles_cost_nothing) {

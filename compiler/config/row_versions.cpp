@@ -47,6 +47,7 @@ bool can_version(const Kernel& kernel, AxisId id) {
   const Axis& row = kernel.axis(id);
   if (!is_row_axis(row) || !linear_form(row.extent)) return false;
   for (const Axis& axis : kernel.axes) {
+    if (&axis != &row && is_row_axis(axis)) return false;
     for (const ValueId value : {axis.begin_value, axis.extent_value, axis.origin, axis.lengths}) {
       if (value != kNoValue) return false;
     }

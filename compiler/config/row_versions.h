@@ -29,8 +29,8 @@ int64_t version_part(const Axis& axis);
 /// Positions of a resident row that can hold elements: a shifted window starts up to vec - 1 of them before its row.
 int64_t usable_capacity(const Config& config, const Axis& axis, int64_t capacity);
 
-/// Whether the kernel's body can be versioned by this axis: its extent comes with the call, no bound of any axis is data,
-/// and no view cuts or regroups values along it.
+/// Whether the kernel's body can be versioned by this axis: it is the only row axis, its extent comes with the call, no
+/// bound of any axis is data, and no view cuts or regroups values along it.
 bool can_version(const Kernel& kernel, AxisId axis);
 
 }  // namespace kaon::compiler

@@ -134,8 +134,7 @@ void Lowering::lower_fold_lanes(const Op& op) {
   const Layout& from = kernel_.layout(operand);
   const auto& folded = op.ints_attr("dims");
   const bool flagged = op.int_attr("flagged") != 0;
-  Tuples tuples =
-      read_tuples(op, 0, flagged ? read_flags(op.operands[tuple_size(op)]) : lanes_along(operand, folded));
+  Tuples tuples = read_tuples(op, 0, flagged ? read_flags(op.operands[tuple_size(op)]) : lanes_along(operand, folded));
   std::vector<uint32_t> strides;  // lane distances of the butterfly, one per bit
   for (int64_t dim : folded) {
     for (const Digit& digit : from.digits(static_cast<int>(dim))) {

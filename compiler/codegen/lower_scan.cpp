@@ -16,21 +16,19 @@ using Key = std::vector<uint64_t>;
 
 struct Lowering::ScanStep {
   Digit digit;
-  uint64_t below = 1;    // positions of one value of the digit
+  uint64_t below = 1;  // positions of one value of the digit
   bool reverse = false;
   int dim = 0;
   std::vector<int> others;
-  Tuples prefixes;       // by register
-  std::vector<Key> keys; // of the prefixes
-  std::vector<uint32_t> order;                       // of the prefixes: the digit's rank, if registers hold it
-  std::map<Key, std::map<uint32_t, Tuple>> totals;   // by key and rank; lanes: one of rank 0
-  std::map<Key, std::vector<Tuple>> carries;         // what comes before each rank; lanes: one
-  std::map<Key, std::vector<Tuple>> inclusive;       // registers: totals up to each rank
-  std::map<Key, Tuple> wholes;                       // the results' totals
+  Tuples prefixes;                                  // by register
+  std::vector<Key> keys;                            // of the prefixes
+  std::vector<uint32_t> order;                      // of the prefixes: the digit's rank, if registers hold it
+  std::map<Key, std::map<uint32_t, Tuple>> totals;  // by key and rank; lanes: one of rank 0
+  std::map<Key, std::vector<Tuple>> carries;        // what comes before each rank; lanes: one
+  std::map<Key, std::vector<Tuple>> inclusive;      // registers: totals up to each rank
+  std::map<Key, Tuple> wholes;                      // the results' totals
 
-  uint32_t rank_of(uint64_t value) const {
-    return static_cast<uint32_t>(reverse ? digit.radix - 1 - value : value);
-  }
+  uint32_t rank_of(uint64_t value) const { return static_cast<uint32_t>(reverse ? digit.radix - 1 - value : value); }
 };
 
 Lowering::ScanStep Lowering::begin_scan_step(const Op& op) {
@@ -111,8 +109,8 @@ void Lowering::finish_scan_step(const Op& op, const ScanStep& step) {
 
 /// The first step: every lane is a prefix and a total of its own. What a prefix is where its lane does not exist is
 /// nobody's concern, but a total must leave such lanes out; unless they are behind all others, and no total that they
-/// are in reaches a lane that exists. Later steps find a digit's totals in this thread, and fold those before a rank one
-/// by one.
+/// are in reaches a lane that exists. Later steps find a digit's totals in this thread, and fold those before a rank
+/// one by one.
 void Lowering::lower_scan_thread(const Op& op) {
   if (op.int_attr("first") != 0) {
     const auto dim = static_cast<size_t>(op.int_attr("dim"));
@@ -146,8 +144,8 @@ void Lowering::lower_scan_lanes(const Op& op) {
     for (uint32_t bit = 1; bit < step.digit.radix; bit *= 2) {
       const uint32_t stride = step.digit.unit * bit;
       llvm::Value* masked = b_.CreateAnd(tid_, b_.getInt32(stride));
-      llvm::Value* is_later = step.reverse ? b_.CreateICmpEQ(masked, b_.getInt32(0))
-                                           : b_.CreateICmpNE(masked, b_.getInt32(0));
+      llvm::Value* is_later =
+          step.reverse ? b_.CreateICmpEQ(masked, b_.getInt32(0)) : b_.CreateICmpNE(masked, b_.getInt32(0));
       const Tuple other = shuffle_tuple(op, total, stride);
       carry = combine_tuples(op, {other.members, both(other.valid, is_later)}, carry);
       total = combine_tuples(op, select_tuple(is_later, other, total), select_tuple(is_later, total, other));

@@ -22,7 +22,8 @@ bool KernelBuilder::tuple_members(const ast::Expression& node, const ast::Expres
   for (const Operand& operand : operands) {
     if (!require_number(operand)) return false;
     if (operand.value.is_literal()) {
-      fail(operand.node->range, node.text + " needs an element type here, which a literal has none of; cast it, as in f32(0)");
+      fail(operand.node->range,
+           node.text + " needs an element type here, which a literal has none of; cast it, as in f32(0)");
       return false;
     }
     if (reject_storage_type(node.text, operand)) return false;
@@ -50,8 +51,8 @@ std::optional<int64_t> KernelBuilder::single_dim(const ast::Expression& node, si
   }
   if (chosen == nullptr && rank == 1) return 0;
   if (chosen == nullptr) {
-    fail(node.range, node.text + " goes along one axis; say which of the " + std::to_string(rank) + ", as in dim=" +
-                         std::to_string(rank - 1));
+    fail(node.range, node.text + " goes along one axis; say which of the " + std::to_string(rank) +
+                         ", as in dim=" + std::to_string(rank - 1));
     return std::nullopt;
   }
   const std::optional<int64_t> dim = constant(*chosen, "dim=");
@@ -130,9 +131,9 @@ bool KernelBuilder::yield_combined(const Op& op, const Value& function, const Va
     }
     const Type got = type_of(items[i]);
     if (got != Type{dtype, {}}) {
-      fail(range, "value " + std::to_string(i + 1) + " that " + who + " returns becomes that of the next tuple, so it is " +
-                      dtype_name(dtype) + ", got " + describe(items[i]) + "; cast it, as in " + dtype_name(dtype) +
-                      "(...)");
+      fail(range, "value " + std::to_string(i + 1) + " that " + who +
+                      " returns becomes that of the next tuple, so it is " + dtype_name(dtype) + ", got " +
+                      describe(items[i]) + "; cast it, as in " + dtype_name(dtype) + "(...)");
       return false;
     }
     yields.push_back(materialise(items[i]));
@@ -237,13 +238,15 @@ Value KernelBuilder::cumulative(const ast::Expression& node) {
   std::vector<ValueId> members;
   if (!tuple_members(node, *node.children[0], &members)) return Value::error();
   if (members.size() != 1) {
-    return fail(node.children[0]->range, node.text + " takes one value; scan a tuple by associative_scan(fn, (a, b), dim=)");
+    return fail(node.children[0]->range,
+                node.text + " takes one value; scan a tuple by associative_scan(fn, (a, b), dim=)");
   }
   const Type& type = kernel_.type(members[0]);
   const BinaryFn fn = node.text == "cumsum" ? BinaryFn::kAdd : BinaryFn::kMul;
   const std::string expected = why_illegal_operand(fn, type.dtype);
   if (!expected.empty()) {
-    return fail(node.range, node.text + " takes " + expected + ", got " + dtype_name(type.dtype) + "; cast, as in i32(...)");
+    return fail(node.range,
+                node.text + " takes " + expected + ", got " + dtype_name(type.dtype) + "; cast, as in i32(...)");
   }
   const std::optional<int64_t> dim = single_dim(node, 1, type.rank());
   const std::optional<bool> reverse = reversed(node);
@@ -260,7 +263,8 @@ Value KernelBuilder::cumulative(const ast::Expression& node) {
   });
 }
 
-/// Of two elements with their coordinates, the better one: NaN before numbers, then by value, then the lower coordinate.
+/// Of two elements with their coordinates, the better one: NaN before numbers, then by value, then the lower
+/// coordinate.
 void KernelBuilder::choose_better(Region& region, bool is_max) {
   Builder b(kernel_, region);
   const ValueId left = region.args[0], left_at = region.args[1], right = region.args[2], right_at = region.args[3];
@@ -291,7 +295,8 @@ Value KernelBuilder::arg_extremum(const ast::Expression& node) {
   if (!tuple_members(node, *node.children[0], &members)) return Value::error();
   if (members.size() != 1) return fail(node.children[0]->range, node.text + " takes one value, got a tuple");
   const Type type = kernel_.type(members[0]);
-  if (type.dtype == DType::kBool) return fail(node.range, node.text + " takes floats or integers, got bool; cast, as in i32(...)");
+  if (type.dtype == DType::kBool)
+    return fail(node.range, node.text + " takes floats or integers, got bool; cast, as in i32(...)");
   const std::optional<int64_t> dim = single_dim(node, 1, type.rank());
   if (!dim || folds_parent(node.range, node.text, type.axes, {*dim})) return Value::error();
   bool keepdim = false;

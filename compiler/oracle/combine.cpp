@@ -111,7 +111,8 @@ double lost_by_combining(const Kernel& kernel, const Region& region, size_t memb
 /// an element takes are the same as a change of that element beforehand, to first order: each gets such a bound. A
 /// thread combines at most 64 registers in a row, and 64 elements are shared by the threads of a step of a loop.
 void widen_for_any_order(const Kernel& kernel, const Region& region, size_t length, Tuple* tuple) {
-  const double steps = length < 2 ? 0 : std::min(static_cast<double>(length - 1), 64.0 + static_cast<double>(length) / 64);
+  const double steps =
+      length < 2 ? 0 : std::min(static_cast<double>(length - 1), 64.0 + static_cast<double>(length) / 64);
   for (size_t i = 0; i < region.args.size() / 2; ++i) {
     Tile& tile = (*tuple)[i];
     if (!tile.is_float()) continue;

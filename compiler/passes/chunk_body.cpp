@@ -164,8 +164,9 @@ void ChunkBody::copy_scan(Scan* scan) {
 std::vector<ValueId> ChunkBody::look_ahead(const Scan& scan) {
   const std::string& name = kernel_.axis(context_.axis()).name;
   if (kernel_.config.get("shift." + name, "0") == "1" && status_) {
-    status_ = Status(Code::kIllegalConfig, "shift." + name + "=1: " + name +
-                                               " is scanned in both directions by chunks, whose windows must not shift");
+    status_ =
+        Status(Code::kIllegalConfig, "shift." + name + "=1: " + name +
+                                         " is scanned in both directions by chunks, whose windows must not shift");
   }
   const ValueId end = laid_out(builder_.axis_info(axis_, "end"), Layout({}, static_cast<uint32_t>(kernel_.num_warps)));
   Axis ahead = kernel_.axis(axis_);

@@ -1,4 +1,5 @@
-// What a loop along a rolled axis computes anew for each chunk: copies of values along the axis, and the state of scans.
+// What a loop along a rolled axis computes anew for each chunk: copies of values along the axis, and the state of
+// scans.
 #pragma once
 
 #include <map>
@@ -10,12 +11,12 @@
 
 namespace kaon::compiler {
 
-/// Copies into the body of one loop over `axis`, which stands for the rolled axis itself or, in a loop that looks ahead,
-/// for the part of it behind the current chunk.
+/// Copies into the body of one loop over `axis`, which stands for the rolled axis itself or, in a loop that looks
+/// ahead, for the part of it behind the current chunk.
 ///
-/// A scan along the axis is a scan of the chunk combined with what the chunks before it came to: a tuple and a flag that
-/// the loop carries. A loop whose scans all go in reverse walks its chunks from the end. Where both directions meet, the
-/// loop walks forward, and a scan in reverse asks the chunks behind by a loop of its own.
+/// A scan along the axis is a scan of the chunk combined with what the chunks before it came to: a tuple and a flag
+/// that the loop carries. A loop whose scans all go in reverse walks its chunks from the end. Where both directions
+/// meet, the loop walks forward, and a scan in reverse asks the chunks behind by a loop of its own.
 class ChunkBody {
  public:
   ChunkBody(Kernel& kernel, RollContext& context, Builder& builder, AxisId axis)

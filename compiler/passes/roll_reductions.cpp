@@ -157,7 +157,8 @@ std::vector<AxisId> in_rolling_order(const Kernel& kernel, std::vector<AxisId> a
   while (!axes.empty()) {
     auto next = std::find_if(axes.begin(), axes.end(), [&](AxisId axis) {
       const std::set<AxisId> first = carried_along(kernel, axis);
-      return std::none_of(axes.begin(), axes.end(), [&](AxisId other) { return other != axis && first.count(other) > 0; });
+      return std::none_of(axes.begin(), axes.end(),
+                          [&](AxisId other) { return other != axis && first.count(other) > 0; });
     });
     if (next == axes.end()) next = axes.begin();
     ordered.push_back(*next);

@@ -1,5 +1,5 @@
-// Folds and scans in every small layout: digits in registers, lanes and warps in any order, mixed radix, replicas, lanes
-// that do not exist, both directions, against plain loops over the elements.
+// Folds and scans in every small layout: digits in registers, lanes and warps in any order, mixed radix, replicas,
+// lanes that do not exist, both directions, against plain loops over the elements.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -66,8 +66,8 @@ std::string kernel_text(const Layouts& l) {
   const auto affine = [&](int id) {
     const auto v = [&](int i) { return "%" + std::to_string(id + i); };
     return region(arg(id) + ", " + arg(id + 1) + ", " + arg(id + 2) + ", " + arg(id + 3),
-                  arg(id + 4) + " = binary " + v(0) + ", " + v(2) + " {fn = \"mul\"}\n" + arg(id + 5) + " = binary " + v(1) +
-                      ", " + v(2) + " {fn = \"mul\"}\n" + arg(id + 6) + " = binary " + v(5) + ", " + v(3) +
+                  arg(id + 4) + " = binary " + v(0) + ", " + v(2) + " {fn = \"mul\"}\n" + arg(id + 5) + " = binary " +
+                      v(1) + ", " + v(2) + " {fn = \"mul\"}\n" + arg(id + 6) + " = binary " + v(5) + ", " + v(3) +
                       " {fn = \"add\"}\nyield " + v(4) + ", " + v(6) + "\n");
   };
   std::string text = "kernel k {\n  stage laid_out\n  dim R\n  dim C\n";
@@ -85,7 +85,9 @@ std::string kernel_text(const Layouts& l) {
           region(arg(30) + ", " + arg(31) + ", " + arg(32) + ", " + arg(33),
                  arg(34) + " = binary %30, %32 {fn = \"add\"}\n" + arg(35) +
                      " = binary %31, %33 {fn = \"max\"}\nyield %34, %35\n");
-  text += "store fa[M, N] %2\nstore fb[M, N] %3\nstore ra[M, N] %4\nstore rb[M, N] %5\nstore total[M] %6\nstore most[M] %7\n";
+  text +=
+      "store fa[M, N] %2\nstore fb[M, N] %3\nstore ra[M, N] %4\nstore rb[M, N] %5\nstore total[M] %6\nstore most[M] "
+      "%7\n";
   return text + "}\n}\n";
 }
 
@@ -129,17 +131,21 @@ void check(Program& program, int64_t extent, uint64_t seed) {
   slots[static_cast<size_t>(signature.dim_slot(0))] = kRows;
   slots[static_cast<size_t>(signature.dim_slot(1))] = extent;
   for (int t = 0; t < 8; ++t) {
-    slots[static_cast<size_t>(signature.pointer_slot(t))] = reinterpret_cast<int64_t>(data[static_cast<size_t>(t)].data());
+    slots[static_cast<size_t>(signature.pointer_slot(t))] =
+        reinterpret_cast<int64_t>(data[static_cast<size_t>(t)].data());
     slots[static_cast<size_t>(signature.stride_slot(t, 0))] = t < 6 ? extent : 1;
     if (t < 6) slots[static_cast<size_t>(signature.stride_slot(t, 1))] = 1;
   }
   host::RunOptions options;
   options.seed = seed;
   const LaunchPlan& plan = program.kernel.plan;
-  const Status ran = host::shared_machine().run(program.function, {1, plan.threads, plan.shared_bytes}, slots.data(), options);
+  const Status ran =
+      host::shared_machine().run(program.function, {1, plan.threads, plan.shared_bytes}, slots.data(), options);
   ASSERT_TRUE(ran) << ran.message();
   for (int64_t row = 0; row < kRows; ++row) {
-    const auto at = [&](int t, int64_t i) { return data[static_cast<size_t>(t)][static_cast<size_t>(row * extent + i)]; };
+    const auto at = [&](int t, int64_t i) {
+      return data[static_cast<size_t>(t)][static_cast<size_t>(row * extent + i)];
+    };
     const auto element = [&](int64_t i) {
       return Affine{static_cast<uint64_t>(at(0, i)), static_cast<uint64_t>(at(1, i))};
     };

@@ -15,10 +15,45 @@ std::vector<OpPointer> find_definitions(KernelRef& kernel) {
   return definitions;
 }
 
+/// Whether nothing but the results of `op` is seen of it: a pure op, or a loop or branch of such.
+bool has_no_effect(const Op& op) {
+  if (op.kind != OpKind::kTile && op.kind != OpKind::kLoop && op.kind != OpKind::kWhile && op.kind != OpKind::kIf)
+    return op_info(op.kind).pure || op.kind == OpKind::kYield;
+  return std::all_of(op.regions.begin(), op.regions.end(), [](const Region& region) {
+    return std::all_of(region.ops.begin(), region.ops.end(), [](const auto& inner) { return has_no_effect(*inner); });
+  });
+}
+
+/// Forgets the bounds of axes that no op runs over or has a value along.
+void drop_unused_bounds(Kernel& kernel) {
+  std::vector<bool> is_used(kernel.axes.size(), false);
+  auto use = [&](int64_t axis) {
+    if (axis >= 0) is_used[static_cast<size_t>(axis)] = true;
+  };
+  walk(kernel.body, [&](const Op& op, const OpPlace&) {
+    if (op.find_attr("axis") != nullptr) use(op.int_attr("axis"));
+    if (op.kind == OpKind::kTile || op.kind == OpKind::kGrid) {
+      for (const int64_t axis : op.ints_attr("axes")) use(axis);
+    }
+    for (const ValueId result : op.results) {
+      for (const AxisId axis : kernel.type(result).axes) use(axis);
+    }
+    for (const Region& region : op.regions) {
+      for (const ValueId argument : region.args) {
+        for (const AxisId axis : kernel.type(argument).axes) use(axis);
+      }
+    }
+  });
+  for (size_t i = 0; i < kernel.axes.size(); ++i) {
+    Axis& axis = kernel.axes[i];
+    if (!is_used[i]) axis.begin_value = axis.extent_value = axis.lengths = kNoValue;
+  }
+}
+
 bool erase_dead_ops_once(Region& region, const std::vector<int>& uses) {
   bool erased = false;
   auto is_dead = [&](const std::unique_ptr<Op>& op) {
-    if (!op_info(op->kind).pure) return false;
+    if (op->kind == OpKind::kYield || !has_no_effect(*op)) return false;
     return std::all_of(op->results.begin(), op->results.end(),
                        [&](ValueId result) { return uses[static_cast<size_t>(result)] == 0; });
   };
@@ -72,8 +107,9 @@ std::vector<int> count_uses(const Kernel& kernel) {
 }
 
 void erase_dead_ops(Kernel& kernel) {
-  while (erase_dead_ops_once(kernel.body, count_uses(kernel))) {
-  }
+  do {
+    drop_unused_bounds(kernel);
+  } while (erase_dead_ops_once(kernel.body, count_uses(kernel)));
 }
 
 }  // namespace kaon::compiler

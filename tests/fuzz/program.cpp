@@ -71,7 +71,7 @@ void ProgramWriter::declare_space() {
 void ProgramWriter::write_let() {
   const ValueType type = random_type();
   const std::string text = value(type, kDepth);
-  const bool can_be_assigned = choices_.one_in(3);
+  const bool can_be_assigned = choices_.one_in(2);
   const std::string name = new_name("v");
   line((can_be_assigned ? "var " : "let ") + name + " = " + text + ";");
   scope_.push_back({name, type, can_be_assigned});
@@ -114,7 +114,9 @@ std::string ProgramWriter::random_lengths(const std::string& dim, WriterAxis* ax
   if (axis->parents.empty() || !has_parents(axis->parents)) return "";
   static constexpr DType kTypes[] = {DType::kI64, DType::kI32, DType::kI16};
   const Tensor* tensor = find_or_make_input(choices_.pick(kTypes), axis->parents);
-  return tensor == nullptr ? "" : "minimum(i64(" + tensor->name + "[" + tensor->subscript + "]), " + dim + ")";
+  return tensor == nullptr ? ""
+                           : "minimum(i64(" + tensor->name + "[" + (tensor->has_planes ? "2, " : "") +
+                                 tensor->subscript + "]), " + dim + ")";
 }
 
 /// A loop on the device over tiles of another dimension.
@@ -139,6 +141,32 @@ void ProgramWriter::write_loop(int depth) {
   write_block(depth, 2);
   active_.pop_back();
   line("}");
+}
+
+/// A loop over numbers, on the device or unrolled.
+void ProgramWriter::write_number_loop(int depth) {
+  const std::string name = new_name("turn");
+  static constexpr const char* kLoops[] = {"grid(3)", "grid(1:3)", "static_range(3)", "static_range(0, 3, 2)"};
+  line("for " + name + " in " + choices_.pick(kLoops) + " {");
+  planes_.push_back(name);
+  write_block(depth, 2);
+  planes_.pop_back();
+  line("}");
+}
+
+/// Two values at once, from a helper.
+void ProgramWriter::write_call() {
+  static constexpr const char* kBodies[] = {"return a + b, a;", "let t = a * b; return t - a, maximum(t, b);",
+                                            "return where(a < b, a, b), a == b;"};
+  ValueType type = random_type();
+  if (type.dtype == DType::kBool) type.dtype = DType::kF32;
+  const std::string name = new_name("helper");
+  const uint32_t body = choices_.below(3);
+  functions_ += "fn " + name + "(a, b) { " + kBodies[body] + " }\n";
+  const std::string a = value(type, 2), b = value(type, 1), first = new_name("v"), second = new_name("v");
+  line("let " + first + ", " + second + " = " + name + "(" + a + ", " + b + ");");
+  scope_.push_back({first, type, false});
+  scope_.push_back({second, {body == 2 ? DType::kBool : type.dtype, type.axes}, false});
 }
 
 void ProgramWriter::write_if(int depth) {
@@ -167,11 +195,13 @@ void ProgramWriter::write_while(int depth) {
 }
 
 void ProgramWriter::write_statement(int depth) {
-  const uint32_t kind = choices_.below(12);
+  const uint32_t kind = choices_.below(16);
+  if (kind == 6) return write_call();
   if (depth <= 0 || kind < 6) return write_let();
-  if (kind < 8) return write_assignment();
-  if (kind < 10) return write_loop(depth);
-  if (kind == 10) return write_if(depth);
+  if (kind < 9) return write_assignment();
+  if (kind < 13) return write_loop(depth);
+  if (kind == 13) return write_number_loop(depth);
+  if (kind == 14) return write_if(depth);
   write_while(depth);
 }
 
@@ -195,22 +225,36 @@ void ProgramWriter::write_store() {
     if (type.dtype == tensor.dtype) type.dtype = random_dtype();
     text = std::string(dtype_name(tensor.dtype)) + "(" + value(type, kDepth) + ")";
   }
+  bool is_scattered = false;
   for (size_t i = 0; i < type.axes.size(); ++i) {
     const WriterAxis& axis = axes_[static_cast<size_t>(type.axes[i])];
     std::string extent = axis.dim, item = axis.name;
     if (!axis.is_tile && choices_.one_in(6)) extent = "2 * " + axis.dim, item = axis.dim + ":";
     // Shorter or longer than the loop: lanes outside are left out, elements beyond stay as they are.
     if (axis.is_tile && choices_.one_in(6)) extent = "S";
+    // Another place for each coordinate.
+    if (axis.is_tile && !is_scattered && parameters_.size() < kMostParameters && choices_.one_in(12)) {
+      is_scattered = true;
+      const std::string places = new_name("place");
+      parameters_.push_back(places + ": i32[" + axis.dim + "]");
+      data_[places].push_back(*parse_generator("permutation(" + axis.dim + ")"));
+      extent = axis.dim, item = places + "[" + axis.name + "]";
+    }
     tensor.extents.push_back(extent);
     tensor.subscript += (i == 0 ? "" : ", ") + item;
   }
   if (choices_.one_in(8)) tensor.name += "z";
-  line(tensor.name + "[" + tensor.subscript + "] = " + text + ";");
+  if (choices_.one_in(8)) {
+    const std::string mask = value({DType::kBool, type.axes}, 2);
+    line("store(" + tensor.name + ", (" + tensor.subscript + "), " + text + ", mask=" + mask + ");");
+  } else {
+    line(tensor.name + "[" + tensor.subscript + "] = " + text + ";");
+  }
   outputs_.push_back(tensor);
 }
 
 std::string ProgramWriter::signature() const {
-  std::vector<std::string> parameters, results;
+  std::vector<std::string> parameters = parameters_, results;
   for (const Tensor& tensor : inputs_)
     parameters.push_back(tensor.name + ": " + dtype_name(tensor.dtype) + "[" + joined(tensor.extents) + "]");
   // Each dimension is some tensor's own extent.
@@ -254,7 +298,7 @@ void ProgramWriter::choose_call(RandomProgram* program) {
     for (const std::string& dim : dims) {
       if (shape.count(dim) > 0) continue;
       double extent = choices_.pick(kExtents);
-      if (space * extent > 8192) extent = 4;
+      if (space * extent > 2048) extent = 4;
       space *= std::max(extent, 1.0);
       shape[dim] = extent;
     }
@@ -279,7 +323,8 @@ RandomProgram ProgramWriter::run() {
   --indent_;
   line("}");
   RandomProgram program;
-  program.text = signature() + " {\n" + body_ + "}\n";
+  program.text = functions_ + signature() + " {\n" + body_ + "}\n";
+  program.data = data_;
   choose_call(&program);
   return program;
 }

@@ -47,6 +47,10 @@ std::string ProgramWriter::operand(const ValueType& type, int depth) {
 
 /// The same, but no bare literal, which has no type of its own inside a call.
 std::string ProgramWriter::typed_operand(const ValueType& type, int depth) {
+  if (choices_.below(3) == 1) {
+    const std::string known = variable(type, /*may_broadcast=*/true);
+    if (!known.empty()) return known;
+  }
   ValueType own = type;
   if (!own.axes.empty() && choices_.one_in(4)) own.axes.erase(own.axes.begin());
   for (int& axis : own.axes) {
@@ -55,17 +59,36 @@ std::string ProgramWriter::typed_operand(const ValueType& type, int depth) {
   return value(own, depth);
 }
 
-std::string ProgramWriter::leaf(const ValueType& type) {
-  std::vector<std::string> fitting;
+/// A variable in scope, cast where its type is another; empty where none fits. With `may_broadcast` it may have units,
+/// and lack the first axes.
+std::string ProgramWriter::variable(const ValueType& type, bool may_broadcast) {
+  std::vector<const Variable*> fitting;
   for (const Variable& variable : scope_) {
-    if (variable.type == type) fitting.push_back(variable.name);
+    const std::vector<int>& axes = variable.type.axes;
+    bool fits = axes == type.axes;
+    if (may_broadcast && axes.size() <= type.axes.size()) {
+      const auto matches = [](int own, int wanted) { return own == wanted || own == kUnit; };
+      fits = std::equal(axes.rbegin(), axes.rend(), type.axes.rbegin(), matches);
+    }
+    if (fits) fitting.push_back(&variable);
   }
-  if (!fitting.empty() && choices_.below(3) != 0) return choices_.pick(fitting);
+  if (fitting.empty()) return "";
+  const Variable& chosen = *choices_.pick(fitting);
+  if (chosen.type.dtype == type.dtype) return chosen.name;
+  return std::string(dtype_name(type.dtype)) + "(" + chosen.name + ")";
+}
+
+std::string ProgramWriter::leaf(const ValueType& type) {
+  if (choices_.below(4) != 0) {
+    const std::string known = variable(type, /*may_broadcast=*/false);
+    if (!known.empty()) return known;
+  }
   if (type.dtype == DType::kI64 && choices_.one_in(3)) {
     const std::string text = coordinates(type);
     if (!text.empty()) return text;
   }
   if (choices_.one_in(8)) return filled(type);
+  if (choices_.one_in(10)) return gather(type, 1);
   return load(type);
 }
 
@@ -121,7 +144,7 @@ std::string ProgramWriter::coordinates(const ValueType& type) {
 }
 
 const ProgramWriter::Tensor* ProgramWriter::find_or_make_input(DType dtype, const std::vector<int>& axes) {
-  constexpr size_t kMostInputs = 7;
+  constexpr size_t kMostInputs = 6;
   std::vector<size_t> fitting;
   for (size_t i = 0; i < inputs_.size(); ++i) {
     if (inputs_[i].dtype == dtype && inputs_[i].axes == axes) fitting.push_back(i);
@@ -152,7 +175,7 @@ const ProgramWriter::Tensor* ProgramWriter::find_or_make_input(DType dtype, cons
   // One plane of several.
   if (!axes.empty() && choices_.one_in(8)) {
     tensor.extents.insert(tensor.extents.begin(), "3");
-    tensor.subscript = "2, " + tensor.subscript;
+    tensor.has_planes = true;
   }
   inputs_.push_back(tensor);
   return &inputs_.back();
@@ -174,7 +197,9 @@ std::string ProgramWriter::load(const ValueType& type) {
   if (choices_.one_in(3)) stored.dtype = choices_.pick(kStored);
   const Tensor* tensor = find_or_make_input(stored.dtype, stored.axes);
   if (tensor == nullptr) return filled(type);
-  std::string text = with_units(tensor->name + "[" + tensor->subscript + "]", type);
+  std::string plane;
+  if (tensor->has_planes) plane = (planes_.empty() || choices_.below(2) == 0 ? "2" : choices_.pick(planes_)) + ", ";
+  std::string text = with_units(tensor->name + "[" + plane + tensor->subscript + "]", type);
   // The narrowest floats are for storage: they only become other floats.
   if (stored.dtype == DType::kF8E4M3 || stored.dtype == DType::kF8E5M2)
     text = "f32(" + text + ")", stored.dtype = DType::kF32;
@@ -194,7 +219,8 @@ std::string ProgramWriter::unary(const ValueType& type, int depth) {
                                          "exp2",  "log", "log2", "sqrt",    "rsqrt"};
   const uint32_t i = choices_.below(19);
   const std::string fn = kFns[i];
-  if (i < 13 || choices_.one_in(4)) return fn + "(" + a + ")";
+  // The sign of a zero, which minimum and maximum leave open, must not decide between infinities.
+  if (i < 13 || (fn != "rsqrt" && choices_.one_in(4))) return fn + "(" + a + ")";
   // Brought into a range where the function says something.
   if (fn == "exp" || fn == "exp2") return fn + "(minimum(" + a + ", 3))";
   return fn + "(abs(" + a + ") + 0.25)";
@@ -284,6 +310,32 @@ std::string ProgramWriter::reduction(const ValueType& type, int depth) {
   return fn + "(" + inner + ", dim=" + dim + (keeps ? ", keepdim=true" : "") + ")";
 }
 
+/// A table read by a tile of indices, which are brought into its range or masked.
+std::string ProgramWriter::gather(const ValueType& type, int depth) {
+  static constexpr DType kIndices[] = {DType::kI64, DType::kI32, DType::kU8, DType::kI16};
+  ValueType index{choices_.pick(kIndices), type.axes};
+  if (!has_parents(type.axes) || index.axes.empty() || type.axes.back() == kUnit ||
+      parameters_.size() >= kMostParameters)
+    return filled(type);
+  std::string rest, extents = "7";
+  const WriterAxis& last = axes_[static_cast<size_t>(type.axes.back())];
+  // A tile variable would take the place of a unit of the index.
+  if (index.axes.size() > 1 && last.parents.empty() && !has_units(type) && choices_.one_in(2)) {
+    index.axes.pop_back();
+    rest = ", " + last.name;
+    extents += ", " + last.dim;
+  }
+  const std::string table = new_name("t");
+  parameters_.push_back(table + ": " + dtype_name(type.dtype) + "[" + extents + "]");
+  const std::string at = value(index, depth);
+  // Where the rest adds an axis, a mask needs it as well; that is left to the bounds.
+  if (!rest.empty() || choices_.below(2) == 0) return table + "[" + at + " % 7" + rest + "]";
+  const std::string name = new_name("at");
+  line("let " + name + " = " + at + ";");
+  return "load(" + table + ", " + name + ", mask=" + name + " >= 0 and " + name + " < 7, other=" + literal(type.dtype) +
+         ")";
+}
+
 /// One bool for all lanes.
 std::string ProgramWriter::scalar_condition(int depth) { return comparison({DType::kBool, {}}, depth); }
 
@@ -302,12 +354,15 @@ std::string ProgramWriter::view(const ValueType& type, int depth) {
     case 1: return stacked(type, depth, dim) + ".unsqueeze(0).squeeze(0).unbind(dim=" + at + ")[" + which + "]";
     case 2: {
       // Rows of a static axis joined with themselves and cut elsewhere.
-      const std::string rows = "concat((" + stacked(type, depth, dim) + ", " + stacked(type, depth, dim) + "), dim=" + at + ")";
-      return rows + ".chunk(2, dim=" + at + ")[" + which + "].unbind(" + at + ")[" + std::to_string(choices_.below(2)) + "]";
+      const std::string rows =
+          "concat((" + stacked(type, depth, dim) + ", " + stacked(type, depth, dim) + "), dim=" + at + ")";
+      return rows + ".chunk(2, dim=" + at + ")[" + which + "].unbind(" + at + ")[" + std::to_string(choices_.below(2)) +
+             "]";
     }
     case 3: {
       if (rank == 0 || type.axes[0] == kUnit || axes_[static_cast<size_t>(type.axes[0])].is_tile) break;
-      return "concat((" + value(type, depth - 1) + ", " + value(type, depth - 1) + "), dim=0).chunk(2, dim=0)[" + which + "]";
+      return "concat((" + value(type, depth - 1) + ", " + value(type, depth - 1) + "), dim=0).chunk(2, dim=0)[" +
+             which + "]";
     }
     case 4:
       if (rank < 2 || type.dtype == DType::kBool) break;

@@ -1,6 +1,7 @@
 // Writes a random program statement by statement, with the types of all that is in scope at hand.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -8,7 +9,8 @@
 
 namespace kaon::compiler {
 
-constexpr int kUnit = -1;  // an axis of extent 1
+constexpr int kUnit = -1;              // an axis of extent 1
+constexpr size_t kMostParameters = 4;  // beside the inputs
 
 /// Element type and axes, as places in the writer's table of axes or kUnit.
 struct ValueType {
@@ -41,6 +43,7 @@ class ProgramWriter {
     std::vector<std::string> extents;
     std::vector<int> axes;  // that it is read with
     std::string subscript;
+    bool has_planes = false;  // three of them, before the axes
   };
 
   // -- program.cpp: the kernel, its loops and statements
@@ -50,6 +53,8 @@ class ProgramWriter {
   void write_assignment();
   void write_loop(int depth);
   std::string random_lengths(const std::string& dim, WriterAxis* axis);
+  void write_number_loop(int depth);
+  void write_call();
   void write_if(int depth);
   void write_while(int depth);
   void write_block(int depth, int most);
@@ -66,6 +71,7 @@ class ProgramWriter {
   std::string value(const ValueType& type, int depth);
   std::string operand(const ValueType& type, int depth);
   std::string typed_operand(const ValueType& type, int depth);
+  std::string variable(const ValueType& type, bool may_broadcast);
   std::string leaf(const ValueType& type);
   std::string literal(DType dtype);
   std::string filled(const ValueType& type);
@@ -82,6 +88,7 @@ class ProgramWriter {
   std::string reduction(const ValueType& type, int depth);
   std::string view(const ValueType& type, int depth);
   std::string stacked(const ValueType& type, int depth, int dim);
+  std::string gather(const ValueType& type, int depth);
   std::string with_units(const std::string& text, const ValueType& type) const;
   std::string scalar_condition(int depth);
   const Tensor* find_or_make_input(DType dtype, const std::vector<int>& axes);
@@ -94,9 +101,11 @@ class ProgramWriter {
   std::vector<int> active_;  // axes that values may have here, in order
   std::vector<Variable> scope_;
   std::vector<Tensor> inputs_, outputs_;
-  std::vector<std::string> scalars_;  // "s0: f32"
   std::vector<Variable> scalar_variables_;
-  std::string body_, extra_outputs_;
+  std::vector<std::string> planes_;  // numbers below 3 that index planes, in scope
+  std::map<std::string, std::vector<Generator>> data_;
+  std::vector<std::string> parameters_;  // beside the inputs
+  std::string body_, functions_;
   int indent_ = 0;
   int next_name_ = 0;
 };

@@ -133,7 +133,9 @@ class KernelRun {
     hooks_.begin("compiling for " + options_.target + " with config '" + config.to_text() + "'");
     Prepared prepared;
     prepared.config = config;
-    prepared.must_accept = space_.normalize(config) == space_.generic_config();
+    // Rows that a loop carries have to be resident, and then have a capacity even in the generic config.
+    prepared.must_accept =
+        space_.normalize(config) == space_.generic_config() && config.to_text().find("resident(") == std::string::npos;
     Result<CompiledVariant> variant = compile(kernel_, config, target_, compile_options_);
     if (!variant) return fail({}, config.to_text(), variant.status().to_string());
     prepared.variant = *std::move(variant);

@@ -12,6 +12,9 @@ function(kaon_unit_test name)
   target_link_libraries(${name} PRIVATE kaon_flags ${ARG_LINKS} GTest::gtest GTest::gmock GTest::gtest_main)
   # What is tested is optimised as it ships; the tests themselves would only take longer to build.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  if(KAON_SANITIZE)
+    target_compile_options(${name} PRIVATE -O0)
+  endif()
   if(KAON_PRECOMPILE)
     # The first test compiles the headers for all: they are built alike.
     get_property(first GLOBAL PROPERTY KAON_FIRST_TEST)

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiler/config/knob_list.h"
+#include "compiler/ir/index_walk.h"
 #include "compiler/ir/jagged.h"
 #include "compiler/ir/walk.h"
 #include "compiler/passes/access_facts.h"
@@ -70,7 +71,7 @@ class AccessPlanner {
   int64_t vector_of(const Op& op, const AccessFacts& facts) {
     if (facts.axis == kUnitAxis || facts.contiguous == 1 || op.kind == OpKind::kAtomic) return 1;
     const ValueId mask = access_operands(op).mask;
-    if (mask != kNoValue && !is_uniform(mask, facts.axis)) return 1;
+    if (mask != kNoValue && !is_uniform_along(kernel_, definitions_, mask, facts.axis)) return 1;
     // Neighbours on an axis that lengths run over lie in rows that end at different places.
     for (AxisId axis : kernel_.type(facts.tile).axes) {
       const std::vector<AxisId>& parents = parents_of(kernel_, axis);
@@ -89,30 +90,6 @@ class AccessPlanner {
     if (window_.is_shifted(facts.axis)) return !facts.extent_differs && window_.admit(op, facts) ? vector : 1;
     guard_alignment(facts, vector);
     return vector;
-  }
-
-  /// True when lanes that differ only along `axis` hold the same.
-  bool is_uniform(ValueId value, AxisId axis) const {
-    const std::vector<AxisId>& axes = kernel_.type(value).axes;
-    const auto dim = std::find(axes.begin(), axes.end(), axis);
-    if (dim == axes.end()) return true;
-    const Op* op = definitions_[static_cast<size_t>(value)];
-    if (op == nullptr) return false;
-    switch (op->kind) {
-      case OpKind::kConst: return true;
-      case OpKind::kUnary:
-      case OpKind::kBinary:
-      case OpKind::kCompare:
-      case OpKind::kSelect:
-      case OpKind::kCast:
-      case OpKind::kBroadcast:
-      case OpKind::kExpandDims:
-      case OpKind::kSqueeze:
-      case OpKind::kPermute:
-      case OpKind::kConvert:
-        return std::all_of(op->operands.begin(), op->operands.end(), [&](ValueId v) { return is_uniform(v, axis); });
-      default: return false;
-    }
   }
 
   void guard_alignment(const AccessFacts& facts, int64_t vector) {

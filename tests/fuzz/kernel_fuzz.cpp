@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "compiler/target/target.h"
 #include "tests/fuzz/fuzz_case.h"
 #include "tests/fuzz/shrink.h"
 
@@ -226,6 +227,10 @@ int main_of(int argc, char** argv) {
   }
   if (arguments.fuzz.target == "host") arguments.fuzz.max_warps = kHostMaxWarps;
   if (arguments.jobs <= 0) arguments.jobs = static_cast<int>(std::thread::hardware_concurrency());
+  if (const auto target = kaon::compiler::find_target(arguments.fuzz.target); !target) {
+    std::fprintf(stderr, "kernel_fuzz: --target: %s\n", target.status().message().c_str());
+    return kExitUsage;
+  }
   const std::string why = why_unusable(arguments.fuzz.target);
   if (!why.empty()) {
     std::printf("[SKIP] %s: %s\n", arguments.fuzz.target.c_str(), why.c_str());

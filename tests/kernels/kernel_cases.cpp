@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "compiler/target/target.h"
 #include "tests/support/case_data.h"
 #include "tests/support/case_run.h"
 #include "tests/support/case_source.h"
@@ -136,6 +137,10 @@ Status probe(const std::string& target) {
 
 int run(const Arguments& arguments) {
   const auto start = std::chrono::steady_clock::now();
+  if (const auto target = kaon::compiler::find_target(arguments.run.target); !target) {
+    std::fprintf(stderr, "kernel_cases: --target: %s\n", target.status().message().c_str());
+    return kExitUsage;
+  }
   const Status usable = probe(arguments.run.target);
   if (!usable) {
     std::printf("[SKIP] %s: %s\n", arguments.run.target.c_str(), usable.message().c_str());

@@ -7,7 +7,7 @@
 namespace kaon::runner {
 namespace {
 
-constexpr double kSnugFill = 0.70;    // a capacity used to this share need not be looked for again
+constexpr double kSnugFill = 0.70;  // a capacity used to this share need not be looked for again
 
 constexpr const char* kRowKnob = "reduce.";
 
@@ -73,7 +73,8 @@ std::string row_way(const Config& config) {
 Config widened(const SearchSpace& space, const Config& config) {
   Config wide = config;
   for (const SearchKnob& knob : space.knobs) {
-    if (knob.name.rfind("versions.", 0) == 0) wide.set(knob.name, knob.choices.back());
+    if (has_prefix(knob.name, "versions.") || has_prefix(knob.name, "longer."))
+      wide.set(knob.name, knob.choices.back());
   }
   return space.why_illegal(wide).empty() ? space.normalize(wide) : config;
 }

@@ -15,28 +15,28 @@
 namespace kaon::runner {
 namespace {
 
-constexpr int kProbes = 24;             // shapes that stand for their regions
-constexpr size_t kSample = 24;          // configs from anywhere, lest a corner of the space be never seen
-constexpr int kSampleProbes = 8;        // shapes that those are tried on
+constexpr int kProbes = 24;       // shapes that stand for their regions
+constexpr size_t kSample = 24;    // configs from anywhere, lest a corner of the space be never seen
+constexpr int kSampleProbes = 8;  // shapes that those are tried on
 constexpr size_t kWholeLadder = 1000;
-constexpr size_t kMovesOfBest = 14;     // per region and round
+constexpr size_t kMovesOfBest = 14;  // per region and round
 constexpr size_t kMovesOfSecond = 6;
-constexpr size_t kPolished = 3;         // winners of a region whose fine knobs are turned
+constexpr size_t kPolished = 3;  // winners of a region whose fine knobs are turned
 constexpr int kMaxRounds = 8;
 constexpr int kPolishRounds = 2;
-constexpr double kGain = 1.007;         // a round that speeds a region up by less is lost for it
-constexpr int kPatience = 2;            // lost rounds in a row before a region is settled
-constexpr double kLadderShare = 0.32;   // of the budget
+constexpr double kGain = 1.007;        // a round that speeds a region up by less is lost for it
+constexpr int kPatience = 2;           // lost rounds in a row before a region is settled
+constexpr double kLadderShare = 0.32;  // of the budget
 constexpr double kRoundsShare = 0.46;
 constexpr double kPolishShare = 0.52;
-constexpr double kWidenShare = 0.3;     // of what is left after the final configs were paid for
+constexpr double kWidenShare = 0.3;  // of what is left after the final configs were paid for
 constexpr int kTeamRounds = 6;
-constexpr size_t kMovesOfMember = 16;   // per round
-constexpr size_t kRising = 24;          // configs per round that are tried on all shapes
-constexpr size_t kSmallSpace = 24;      // legal configs that are simply all tried
+constexpr size_t kMovesOfMember = 16;  // per round
+constexpr size_t kRising = 24;         // configs per round that are tried on all shapes
+constexpr size_t kSmallSpace = 24;     // legal configs that are simply all tried
 constexpr double kGuessCellSeconds = 0.02;
 constexpr size_t kFewestFinal = 8;
-constexpr int kBatchCells = 256;        // between two looks at the budget
+constexpr int kBatchCells = 256;  // between two looks at the budget
 
 class QuickStrategy final : public Strategy {
  public:
@@ -102,8 +102,11 @@ class QuickStrategy final : public Strategy {
 
   const Shape& shape(int index) const { return problem_.shapes[static_cast<size_t>(index)].shape; }
 
-  /// Queues the cells of `config` on `shapes` that were not asked before and may tell something.
-  void add(const Config& config, const std::vector<int>& shapes) {
+  /// Queues the cells of `given` on `shapes` that were not asked before and may tell something. A config that is to
+  /// serve many shapes is looked at as it would ship, with bodies for rows of other lengths.
+  void add(const Config& given, const std::vector<int>& shapes) {
+    const bool is_seed = std::find(seeds_.begin(), seeds_.end(), given) != seeds_.end();
+    const Config config = stage_ < Stage::kWiden || is_seed ? given : widened(*problem_.space, given);
     if (stage_ != Stage::kFinal && !may_try(config)) return;
     for (int s : shapes) {
       if (seen_.at(config, s).kind != Outcome::Kind::kUnknown) continue;
@@ -206,7 +209,8 @@ class QuickStrategy final : public Strategy {
         if (settled_[i] >= kPatience) continue;
         const std::vector<Config> best = seen_.fastest(probe, 2);
         for (size_t b = 0; b < best.size(); ++b) {
-          add_some(moves(*problem_.space, best[b], shape(probe), /*fine=*/false), probe, b == 0 ? kMovesOfBest : kMovesOfSecond);
+          add_some(moves(*problem_.space, best[b], shape(probe), /*fine=*/false), probe,
+                   b == 0 ? kMovesOfBest : kMovesOfSecond);
         }
       }
     }
@@ -240,7 +244,8 @@ class QuickStrategy final : public Strategy {
 
   double left_seconds() const { return std::max(0.0, options_.budget_seconds - seen_.spent_seconds()); }
 
-  /// What one final config costs on all shapes and in the passes that follow, when it serves the share that those seen do.
+  /// What one final config costs on all shapes and in the passes that follow, when it serves the share that those seen
+  /// do.
   double row_seconds() const {
     const double shapes = static_cast<double>(problem_.shapes.size()) + options_.overhead_shapes;
     return shapes * served_share() * seen_.mean_cell_seconds(kGuessCellSeconds);
@@ -257,8 +262,8 @@ class QuickStrategy final : public Strategy {
     return all == 0 ? 1 : std::max(0.05, static_cast<double>(worth) / static_cast<double>(all));
   }
 
-  /// Twice as many configs as will be kept (fewer on a small budget), and the winners of each shape's neighbours fitted to
-  /// it, on every shape of the problem.
+  /// Twice as many configs as will be kept (fewer on a small budget), and the winners of each shape's neighbours fitted
+  /// to it, on every shape of the problem.
   void add_widen() {
     if (std::exchange(widened_, true)) {
       stage_ = Stage::kTeam;
@@ -269,7 +274,8 @@ class QuickStrategy final : public Strategy {
     size_t field = 2 * static_cast<size_t>(options_.final_configs);
     if (options_.budget_seconds > 0) {
       const double spare = left_seconds() - static_cast<double>(kFewestFinal) * row_seconds();
-      const double config_seconds = static_cast<double>(all.size()) * served_share() * seen_.mean_cell_seconds(kGuessCellSeconds);
+      const double config_seconds =
+          static_cast<double>(all.size()) * served_share() * seen_.mean_cell_seconds(kGuessCellSeconds);
       field = std::min(field, static_cast<size_t>(std::max(0.0, kWidenShare * spare / config_seconds)));
     }
     if (field <= kFewestFinal) return;
@@ -317,10 +323,10 @@ class QuickStrategy final : public Strategy {
     }
     size_t count = static_cast<size_t>(options_.final_configs);
     if (options_.budget_seconds > 0) {
-      count = std::clamp<size_t>(static_cast<size_t>(left_seconds() / row_seconds()), std::min(kFewestFinal, count), count);
+      count =
+          std::clamp<size_t>(static_cast<size_t>(left_seconds() / row_seconds()), std::min(kFewestFinal, count), count);
     }
     final_ = final_field(seen_, seeds_, count, static_cast<size_t>(options_.team_size), options_.seed);
-    // A config that ships serves all that its guards accept.
     for (Config& config : final_) {
       if (std::find(seeds_.begin(), seeds_.end(), config) == seeds_.end()) config = widened(*problem_.space, config);
     }

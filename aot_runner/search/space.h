@@ -23,9 +23,9 @@ struct SearchSpace {
   std::vector<SearchKnob> knobs;
   Config default_config;
   Config generic_config;
-  std::function<Config(const Config&)> normalize;          // equal code gives equal configs
-  std::function<std::string(const Config&)> why_illegal;   // empty when legal
-  std::function<std::vector<Config>(size_t)> enumerate;    // legal normalised configs in canonical order, up to a limit
+  std::function<Config(const Config&)> normalize;         // equal code gives equal configs
+  std::function<std::string(const Config&)> why_illegal;  // empty when legal
+  std::function<std::vector<Config>(size_t)> enumerate;   // legal normalised configs in canonical order, up to a limit
   /// Share of a config's capacity that a shape uses: above 1 its guards refuse the shape, far below 1 its threads idle;
   /// 1 for a config without capacity. Empty: 1 for all.
   std::function<double(const Config&, const Shape&)> fill;
@@ -62,7 +62,8 @@ bool is_fine_knob(const std::string& knob);
 /// How a config walks rows, capacities aside: "resident ".
 std::string row_way(const Config& config);
 
-/// `config` with as many versions of its rows as there are: as fast where it is best, and faster on shorter rows.
+/// `config` with as many versions of its rows as there are, for shorter and for longer ones: as fast where it is best,
+/// and of use on others.
 Config widened(const SearchSpace& space, const Config& config);
 
 /// `config` with its row knobs turned, within their way of walking a row, so that its capacity just covers `shape`.
@@ -74,8 +75,8 @@ std::optional<Config> fitted(const SearchSpace& space, const Config& config, con
 std::vector<Config> ladder(const SearchSpace& space, const Shape& shape);
 
 /// Legal configs that differ from `config` in one knob and are then fitted to `shape`; only fine knobs, or all others.
-/// Where the knob turned makes it refuse the shape (a vector that rows do not divide by), one more is turned to mend it.
-/// In canonical order.
+/// Where the knob turned makes it refuse the shape (a vector that rows do not divide by), one more is turned to mend
+/// it. In canonical order.
 std::vector<Config> moves(const SearchSpace& space, const Config& config, const Shape& shape, bool fine);
 
 }  // namespace kaon::runner

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "compiler/config/row_versions.h"
 #include "compiler/config/tile_plan.h"
 #include "compiler/ir/walk.h"
 #include "heuristics/table.h"
@@ -13,6 +14,7 @@ namespace kaon::runner {
 namespace {
 
 const std::string kDivisorKnob = "div.";
+constexpr double kMostLoops = 12;  // capacities in a row; others are faster beyond, and timing it takes long
 
 }  // namespace
 
@@ -38,9 +40,8 @@ std::vector<RowFit::Row> RowFit::resident_rows(const Config& normal) const {
     if (!compiler::is_row_axis(axis) || axis.extent_value != compiler::kNoValue) continue;
     const Result<compiler::RowPlan> row = compiler::row_knob(normal, axis);
     if (!row.is_ok() || !row->resident) continue;
-    // A shifted row may begin as much as a vector less one element late.
-    const bool shifted = normal.get("shift." + axis.name, "0") == "1";
-    rows.push_back({axis.extent, block - (shifted ? normal.get_int("vec", 1) - 1 : 0)});
+    const bool loops = compiler::loops_longer(normal, axis);
+    rows.push_back({axis.extent, compiler::usable_capacity(normal, axis, block), loops});
   }
   return rows;
 }
@@ -68,7 +69,9 @@ double RowFit::fill(const Config& config, const Shape& shape) {
   double most = 0;
   for (const Row& row : limit.rows) {
     const auto extent = static_cast<double>(row.extent.evaluate(slots.data()));
-    most = std::max(most, extent / static_cast<double>(std::max<int64_t>(1, row.capacity)));
+    double fill = extent / static_cast<double>(std::max<int64_t>(1, row.capacity));
+    if (row.loops && fill > 1 && fill <= kMostLoops) fill = 1;
+    most = std::max(most, fill);
   }
   return most > 0 ? most : 1;
 }

@@ -18,8 +18,9 @@ class RowFit {
   /// `space` must outlive it.
   RowFit(const compiler::Kernel& logical, const compiler::ConfigSpace& space);
 
-  /// Largest extent over capacity of the axes whose rows `config` keeps resident; 1 when it keeps none; infinity where
-  /// a dim does not divide as a knob demands.
+  /// Largest extent over capacity of the axes whose rows `config` keeps resident; 1 when it keeps none, and for rows
+  /// that exceed the capacity, but not by far, of a config that walks those; infinity where a dim does not divide as a
+  /// knob demands.
   double fill(const Config& config, const Shape& shape);
   /// One bit per dim that some knob may want divisible: whether it is not.
   int kind(const Shape& shape) const;
@@ -28,6 +29,7 @@ class RowFit {
   struct Row {
     Expr extent;
     int64_t capacity = 0;
+    bool loops = false;  // over what exceeds the capacity
   };
   struct Limits {
     std::vector<Row> rows;                          // kept resident

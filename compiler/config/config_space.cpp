@@ -113,14 +113,16 @@ Config ConfigSpace::normalize(const Config& config) const {
   return out;
 }
 
-/// As many versions as differ.
+/// As many versions as differ, and none of a row that is walked by chunks in any case.
 static void drop_equal_versions(const Axis& axis, Config* config) {
+  const bool chunked = config->get("reduce." + axis.name, "").rfind("resident", 0) != 0;
+  if (chunked || !loops_longer(*config, axis)) config->erase("longer." + axis.name);
   const std::string knob = "versions." + axis.name;
   if (!config->find(knob)) return;
   const Result<RowPlan> row = row_knob(*config, axis);
   const int64_t wanted = config->get_int(knob, 1);
   if (!row || wanted < 1 || wanted > kMaxVersions) return;  // illegal, which is said elsewhere
-  const auto versions = static_cast<int64_t>(version_repetitions(row->argument, wanted).size());
+  const auto versions = static_cast<int64_t>(version_repetitions(row->repetitions, wanted).size());
   if (!row->resident || versions == 1) {
     config->erase(knob);
   } else {
@@ -228,11 +230,12 @@ std::string ConfigSpace::why_illegal_tile(const Config& config) const {
 std::string ConfigSpace::why_illegal_row(const Config& config, const Axis& axis, int64_t capacity) const {
   const Result<RowPlan> row = row_knob(config, axis);
   if (!row) return row.status().message();
-  if (!row->resident && is_carried(logical_, static_cast<AxisId>(&axis - logical_.axes.data()))) {
-    return "reduce." + axis.name + ": values along " + axis.name +
+  const bool loops = loops_longer(config, axis);
+  if ((!row->resident || loops) && is_carried(logical_, static_cast<AxisId>(&axis - logical_.axes.data()))) {
+    return std::string(row->resident ? "longer." : "reduce.") + axis.name + ": values along " + axis.name +
            " are carried by a loop or branch, so the row must be resident(r)";
   }
-  if (!row->resident) return {};
+  if (!row->resident || loops) return {};
   const std::string knob = "reduce." + axis.name + "=" + config.get("reduce." + axis.name, "");
   if (axis.extent_value != kNoValue) return knob + ": the extent is data, so no call can be known to fit";
   const auto form = linear_form(axis.extent);
@@ -311,6 +314,8 @@ std::string ConfigSpace::why_illegal_choice(const Config& config) const {
     } else if (starts_with(knob.name, "versions.")) {
       const Result<int64_t> versions = int_knob(config, knob.name, 1, kMaxVersions);
       if (!versions) return versions.status().message();
+    } else if (starts_with(knob.name, "longer.")) {
+      if (value != "refuse" && value != "loop") return shown + ": expected refuse or loop";
     } else if (starts_with(knob.name, "keep.")) {
       if (value != "values" && value != "input") return shown + ": expected values or input";
     } else if (starts_with(knob.name, "evict.")) {

@@ -180,6 +180,10 @@ void add_shape_knobs(const Kernel& kernel, const std::vector<AxisSet>& sets, std
                       {"1", "3"},
                       "1",
                       "bodies for a resident row of " + name + ": for the capacity, half of it, a quarter"});
+    knobs->push_back({"longer." + name,
+                      {"refuse", "loop"},
+                      "refuse",
+                      "rows of " + name + " that exceed the capacity: left to other variants, or walked by chunks"});
     break;  // their number multiplies
   }
   for (const AxisId id : used) {

@@ -12,6 +12,7 @@ namespace kaon::compiler {
 namespace {
 
 constexpr char kMark = '$';  // in no name that an author can write
+const std::string kLoopMark = "$loop";
 
 }  // namespace
 
@@ -37,6 +38,18 @@ int64_t version_part(const Axis& axis) {
   }
   return std::max<int64_t>(part, 1);
 }
+
+std::string loop_version_name(const std::string& axis) { return axis + kLoopMark; }
+
+bool is_loop_version(const Axis& axis) { return axis.name.ends_with(kLoopMark); }
+
+int64_t loop_repetitions(int64_t repetitions) { return (repetitions + 1) / 2; }
+
+bool loops_longer(const Config& config, const Axis& axis) {
+  return config.get("longer." + knob_axis(axis), "refuse") == "loop";
+}
+
+std::string walking_knob(const Axis& axis) { return (is_loop_version(axis) ? "longer." : "reduce.") + knob_axis(axis); }
 
 int64_t usable_capacity(const Config& config, const Axis& axis, int64_t capacity) {
   const bool shifted = config.get("shift." + knob_axis(axis), "0") == "1";

@@ -1,8 +1,10 @@
-// Versions of one kernel's body for shorter rows: which there are, and what their axes are called.
+// Versions of one kernel's body for shorter and longer rows: which there are, and what their axes are called.
 //
 // A resident row is held by registers for its whole capacity, and what they cost is paid for rows of any length. With
-// versions.N = 3 the body exists three times in one kernel, for the capacity, half of it and a quarter; the extent, which
-// all blocks share, says which one runs. One variant then serves a wide range of rows about as well as three would.
+// versions.N = 3 the body exists three times in one kernel, for the capacity, half of it and a quarter; the extent,
+// which all blocks share, says which one runs. One variant then serves a wide range of rows about as well as three
+// would. With longer.N = loop one more body walks the rows that exceed the capacity by chunks, and no guard bounds the
+// extent.
 #pragma once
 
 #include <string>
@@ -25,6 +27,17 @@ std::string version_name(const std::string& axis, int64_t part);
 std::string knob_axis(const Axis& axis);
 /// 1, or for a version's axis the part of the capacity that it has.
 int64_t version_part(const Axis& axis);
+
+/// Name of the axis that stands for `axis` in the version that loops.
+std::string loop_version_name(const std::string& axis);
+bool is_loop_version(const Axis& axis);
+/// Repetitions in a chunk of the version that loops, for a row held by resident(`repetitions`): half, since values of a
+/// chunk that are loaded ahead need registers too.
+int64_t loop_repetitions(int64_t repetitions);
+/// Whether `config` has such a version for `axis`.
+bool loops_longer(const Config& config, const Axis& axis);
+/// The knob that decides how rows of `axis` are walked, for messages: reduce.<axis>, or longer.<axis> of its original.
+std::string walking_knob(const Axis& axis);
 
 /// Positions of a resident row that can hold elements: a shifted window starts up to vec - 1 of them before its row.
 int64_t usable_capacity(const Config& config, const Axis& axis, int64_t capacity);

@@ -57,7 +57,7 @@ class SetPlanner {
  private:
   const Axis& axis(AxisId id) const { return kernel_.axis(id); }
 
-  /// Size of the tile along an axis whose size does not follow from its threads: 0 for a resident row.
+  /// Size of the tile along an axis whose size does not follow from its threads: 0 for a row by repetitions.
   Result<int64_t> fixed_size(AxisId id) const {
     const auto known = blocks_.find(id);
     if (known != blocks_.end()) return known->second;
@@ -72,7 +72,7 @@ class SetPlanner {
     }
     if (!is_row_axis(a)) return static_extent(a);
     KAON_ASSIGN_OR_RETURN(const RowPlan row, row_knob(config_, a));
-    return row.resident ? 0 : row.argument;
+    return row.chunk;
   }
 
   /// Elements that one thread holds next to each other: the knob, but no more than the axis has or divides into.
@@ -169,7 +169,7 @@ class SetPlanner {
     uint64_t repetitions = 1;
     if (size == 0) {
       KAON_ASSIGN_OR_RETURN(const RowPlan row, row_knob(config_, a));
-      repetitions = static_cast<uint64_t>(row.argument);
+      repetitions = static_cast<uint64_t>(row.repetitions);
     } else {
       const uint64_t step = vec * lanes;
       if (static_extent(a) == 0 && static_cast<uint64_t>(size) % step != 0) {
@@ -198,7 +198,7 @@ class SetPlanner {
     uint64_t repetitions = 1;
     if (size == 0) {
       KAON_ASSIGN_OR_RETURN(const RowPlan row, row_knob(config_, axis(id)));
-      repetitions = static_cast<uint64_t>(row.argument);
+      repetitions = static_cast<uint64_t>(row.repetitions);
     } else if (static_extent(axis(id)) > 0 && blocks_.count(id) == 0) {
       lanes = std::min(lanes_left, next_power_of_two(static_cast<uint64_t>(size)));
       const uint64_t wanted = lanes == lanes_left ? ceil_div_u(static_cast<uint64_t>(size), lanes) : 1;
@@ -337,11 +337,12 @@ Result<RowPlan> row_knob(const Config& config, const Axis& axis) {
   if (text == nullptr) return illegal("knob " + knob + " has no value");
   Result<KnobValue> value = parse_knob_value(*text);
   if (value && value->word == "resident" && value->argument >= 1 && value->argument <= kMaxRepetitions) {
+    if (is_loop_version(axis)) return RowPlan{false, loop_repetitions(value->argument), 0};
     const int64_t part = version_part(axis);
-    return RowPlan{true, (value->argument + part - 1) / part};
+    return RowPlan{true, (value->argument + part - 1) / part, 0};
   }
   if (value && value->word == "chunk" && value->argument <= kMaxChunk && is_power_of_two(value->argument)) {
-    return RowPlan{false, value->argument};
+    return RowPlan{false, 0, value->argument};
   }
   return illegal(knob + "=" + *text + ": expected resident(1..." + std::to_string(kMaxRepetitions) +
                  ") or chunk(a power of two up to " + std::to_string(kMaxChunk) + ")");

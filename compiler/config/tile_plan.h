@@ -46,10 +46,11 @@ Result<TilePlan> plan_tiles(const Kernel& kernel, const std::vector<AxisSet>& se
 /// Reads `knob` of `config` as an integer in [low, high]. kIllegalConfig when it is absent or something else.
 Result<int64_t> int_knob(const Config& config, const std::string& knob, int64_t low, int64_t high);
 
-/// How reduce.<axis> is turned.
+/// How the rows of an axis are walked.
 struct RowPlan {
-  bool resident = false;  // else by chunks
-  int64_t argument = 0;   // repetitions, or the chunk's elements
+  bool resident = false;    // else by chunks
+  int64_t repetitions = 0;  // of a resident row, or of a chunk that is given by them
+  int64_t chunk = 0;        // elements of a chunk that is given by its size, else 0
 };
 Result<RowPlan> row_knob(const Config& config, const Axis& axis);
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "compiler/config/row_versions.h"
 #include "compiler/ir/combine.h"
 #include "compiler/ir/walk.h"
 #include "compiler/passes/roll_loop.h"
@@ -78,6 +79,7 @@ bool RollContext::cuts_axis(const Op& op) const {
 
 Status RollContext::check() const {
   Status status;
+  const Axis& axis = kernel_.axis(axis_);
   const std::vector<int> uses = count_uses(kernel_);
   walk(std::as_const(kernel_.body), [&](const Op& op, const ConstOpPlace&) {
     if (!status || is_combining(op.kind)) return;
@@ -87,20 +89,18 @@ Status RollContext::check() const {
     }
     if (!op.regions.empty()) carried = carried || produces_along(op);
     if (op.kind == OpKind::kAtomic && is_along(op.result()) && uses[static_cast<size_t>(op.result())] > 0) {
-      const std::string& name = kernel_.axis(axis_).name;
-      status = Status(Code::kIllegalConfig, "reduce." + name + ": old values of an atomic along " + name +
+      status = Status(Code::kIllegalConfig, walking_knob(axis) + ": old values of an atomic along " + knob_axis(axis) +
                                                 " are used, so the row must be resident(r)");
       return;
     }
     if (cuts_axis(op)) {
-      const std::string& name = kernel_.axis(axis_).name;
-      status = Status(Code::kIllegalConfig, "reduce." + name + ": the kernel cuts or regroups a value along " + name +
+      status = Status(Code::kIllegalConfig, walking_knob(axis) + ": the kernel cuts or regroups a value along " +
+                                                knob_axis(axis) +
                                                 " that no load gives part by part, so the row must be resident(r)");
       return;
     }
     if (carried) {
-      const std::string& name = kernel_.axis(axis_).name;
-      status = Status(Code::kIllegalConfig, "reduce." + name + ": values along " + name +
+      status = Status(Code::kIllegalConfig, walking_knob(axis) + ": values along " + knob_axis(axis) +
                                                 " are carried by a loop or branch, so the row must be resident(r)");
     }
   });

@@ -58,7 +58,7 @@ Status specialise(Kernel& kernel, const Target&) {
     }
     if (block == plan.blocks.end() || !is_row_axis(axis)) continue;
     KAON_ASSIGN_OR_RETURN(const RowPlan row, row_knob(kernel.config, axis));
-    if (row.resident) KAON_RETURN_IF_ERROR(guard_capacity(kernel, axis));
+    if (row.resident && !loops_longer(kernel.config, axis)) KAON_RETURN_IF_ERROR(guard_capacity(kernel, axis));
   }
   return Status::ok();
 }

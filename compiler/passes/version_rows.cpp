@@ -74,45 +74,70 @@ struct Version {
   Region body;
 };
 
-Result<Version> make_version(Kernel& kernel, AxisId row, const Region& body, int64_t repetitions, int64_t part) {
-  Config config = kernel.config;
-  const Axis original = kernel.axis(row);
-  config.set("reduce." + original.name, "resident(" + std::to_string(repetitions) + ")");
-  KAON_ASSIGN_OR_RETURN(const TilePlan plan, plan_tiles(kernel, find_axis_sets(kernel), config));
-  Axis axis = original;
-  axis.name = version_name(original.name, part);
-  axis.block = plan.blocks.at(row);
+/// The grid's body again, along an axis `name` that stands for `row`; the config says by that name how it is walked.
+Result<Version> make_version(Kernel& kernel, AxisId row, const Region& body, std::string name) {
+  Axis axis = kernel.axis(row);
+  axis.name = std::move(name);
   Version version;
-  version.capacity = usable_capacity(kernel.config, original, axis.block);
   version.axis = kernel.new_axis(std::move(axis));
   version.body = RegionCopier(kernel, row, version.axis).copy(body);
   return version;
 }
 
-Status version_row(Kernel& kernel, AxisId row, int64_t repetitions, int64_t versions) {
-  Region& grid = kernel.body.ops.back()->regions[0];
-  std::vector<Version> shorter;
-  const std::vector<int64_t> counts = version_repetitions(repetitions, versions);
-  for (size_t i = 1; i < counts.size(); ++i) {
-    KAON_ASSIGN_OR_RETURN(Version version, make_version(kernel, row, grid, counts[i], int64_t{1} << i));
-    shorter.push_back(std::move(version));
-  }
-  Region body = std::move(grid);
-  grid = Region();
-  const SourceRange range = body.ops.empty() ? SourceRange() : body.ops.front()->range;
-  // The shortest is asked for first: its blocks have the least to do besides.
-  Region* place = &grid;
-  for (size_t i = shorter.size(); i-- > 0;) {
+/// As much as `repetitions` of the row hold.
+Result<int64_t> capacity_of(const Kernel& kernel, AxisId row, int64_t repetitions) {
+  Config config = kernel.config;
+  config.set("reduce." + kernel.axis(row).name, "resident(" + std::to_string(repetitions) + ")");
+  KAON_ASSIGN_OR_RETURN(const TilePlan plan, plan_tiles(kernel, find_axis_sets(kernel), config));
+  return plan.blocks.at(row);
+}
+
+/// Asks for the versions in this order, and runs `rest` when none fits.
+void branch_on_extent(Kernel& kernel, AxisId row, std::vector<Version> versions, Region rest, Region* place) {
+  const SourceRange range = rest.ops.empty() ? SourceRange() : rest.ops.front()->range;
+  for (Version& version : versions) {
     Builder builder(kernel, *place);
     builder.set_range(range);
     const ValueId extent = builder.expr(kernel.axis(row).extent);
-    const ValueId fits =
-        builder.compare(CompareFn::kLe, extent, builder.int_const(DType::kI64, shorter[i].capacity));
+    const ValueId fits = builder.compare(CompareFn::kLe, extent, builder.int_const(DType::kI64, version.capacity));
     Op& branch = builder.begin_if(fits);
-    branch.regions[0] = std::move(shorter[i].body);
+    branch.regions[0] = std::move(version.body);
     place = &branch.regions[1];
   }
-  *place = std::move(body);
+  *place = std::move(rest);
+}
+
+Status version_row(Kernel& kernel, AxisId row, int64_t repetitions) {
+  const Axis axis = kernel.axis(row);
+  const bool loops = loops_longer(kernel.config, axis);
+  const std::vector<int64_t> counts =
+      version_repetitions(repetitions, kernel.config.get_int("versions." + axis.name, 1));
+  if (counts.size() == 1 && !loops) return Status::ok();
+  std::vector<int64_t> capacities;
+  for (const int64_t count : counts) {
+    KAON_ASSIGN_OR_RETURN(const int64_t capacity, capacity_of(kernel, row, count));
+    capacities.push_back(capacity);
+  }
+  Region& grid = kernel.body.ops.back()->regions[0];
+  std::vector<Version> versions;
+  // The shortest is asked for first: its blocks have the least to do besides.
+  for (size_t i = counts.size(); i-- > 1;) {
+    KAON_ASSIGN_OR_RETURN(Version version, make_version(kernel, row, grid, version_name(axis.name, int64_t{1} << i)));
+    kernel.axis(version.axis).block = capacities[i];
+    version.capacity = usable_capacity(kernel.config, axis, capacities[i]);
+    versions.push_back(std::move(version));
+  }
+  Region rest;
+  if (loops) {
+    KAON_ASSIGN_OR_RETURN(Version loop, make_version(kernel, row, grid, loop_version_name(axis.name)));
+    KAON_ASSIGN_OR_RETURN(kernel.axis(loop.axis).block, capacity_of(kernel, row, loop_repetitions(repetitions)));
+    rest = std::move(loop.body);
+    versions.push_back({row, usable_capacity(kernel.config, axis, capacities[0]), std::move(grid)});
+  } else {
+    rest = std::move(grid);
+  }
+  grid = Region();
+  branch_on_extent(kernel, row, std::move(versions), std::move(rest), &grid);
   return Status::ok();
 }
 
@@ -122,10 +147,9 @@ Status version_rows(Kernel& kernel, const Target&) {
   const auto num_axes = static_cast<AxisId>(kernel.axes.size());
   for (AxisId id = 0; id < num_axes; ++id) {
     const Axis axis = kernel.axis(id);
-    const int64_t versions = kernel.config.get_int("versions." + axis.name, 1);
-    if (versions <= 1 || !can_version(kernel, id)) continue;
+    if (!kernel.config.find("reduce." + axis.name) || !can_version(kernel, id)) continue;
     KAON_ASSIGN_OR_RETURN(const RowPlan row, row_knob(kernel.config, axis));
-    if (row.resident) return version_row(kernel, id, row.argument, versions);
+    if (row.resident) return version_row(kernel, id, row.repetitions);
   }
   return Status::ok();
 }

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Everything that needs a GPU, in one command: tune, check, sanitize, measure beside the peers, measure the host's side.
 #
-# usage: bench/gpu.sh [STAGE...]     stages: tune check cases sanitize peers dispatch (default: all but sanitize)
+# usage: bench/gpu.sh [STAGE...]     stages: tune host check cases fuzz sanitize peers dispatch (default: all but sanitize)
 #
 # Uses .carry/kaon.tar.gz (from `./dev carry`) where it exists, else build/release. Results go to $OUT, or build/gpu:
 # tuned.tar.gz (what belongs under pretuned/), <kernel>.json (what belongs under bench/results/<device>/), logs.
-# $KAON_PEERS: a Helion checkout to time beside (with an empty module `filecheck` on PYTHONPATH); torch and cupy are needed.
+# `host` tunes for this machine's CPU. $KAON_CASES: how many random kernels `fuzz` runs (default 2000). $KAON_PEERS: a
+# Helion checkout to time beside, with an empty module `filecheck` in the folder above it; torch and cupy are needed.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 out=${OUT:-build/gpu}
@@ -33,6 +34,14 @@ tune() {
     note "tuning $kernel"
     aot_runner tune "pretuned/$kernel/$kernel.tile" --shapes "pretuned/$kernel/$kernel.shapes.json" --device cuda:0 \
       --out "$results/$kernel" --targets sm_100,sm_120 ${KAON_TUNE_ARGS:-} || failed=1
+  done
+  tar -C "$results" -czf "$out/tuned.tar.gz" .
+}
+
+host() {
+  local kernel results=${TMPDIR:-/tmp}/kaon-tuned
+  for kernel in $kernels; do
+    note "tuning $kernel for the CPU"
     aot_runner tune "pretuned/$kernel/$kernel.tile" --shapes "pretuned/$kernel/$kernel.host.shapes.json" --device host \
       --effort quick --budget-seconds 60 --out "$results/$kernel" >"$out/host-$kernel.log" 2>&1 || failed=1
   done
@@ -56,6 +65,11 @@ check() {
 cases() {
   note "every kernel of the tests against the oracle, compiled here"
   kernel_cases tests/kernels --target "${KAON_TARGET:-sm_90}" --large || failed=1
+}
+
+fuzz() {
+  note "random kernels against the oracle, compiled here"
+  kernel_fuzz --cases "${KAON_CASES:-2000}" --target "${KAON_TARGET:-sm_90}" --keep-going --out "$out" || failed=1
 }
 
 sanitize() {
@@ -89,11 +103,11 @@ dispatch() {
   python3 bench/dispatch_report.py "$raw" "$out/dispatch.json" "$device" "${driver# }" "$(date +%F)" || failed=1
 }
 
-[ $# -gt 0 ] || set -- tune check cases peers dispatch
+[ $# -gt 0 ] || set -- tune host check cases fuzz peers dispatch
 for stage in "$@"; do
   case $stage in
-    tune | check | cases | sanitize | peers | dispatch) "$stage" ;;
-    *) echo "bench/gpu.sh: unknown stage '$stage', expected tune, check, cases, sanitize, peers or dispatch" >&2; exit 2 ;;
+    tune | host | check | cases | fuzz | sanitize | peers | dispatch) "$stage" ;;
+    *) echo "bench/gpu.sh: unknown stage '$stage', expected tune, host, check, cases, fuzz, sanitize, peers or dispatch" >&2; exit 2 ;;
   esac
 done
 exit $failed

@@ -20,7 +20,7 @@ enum ExitCode : int {
 /// What the command line turned out to ask for; empty until a subcommand was parsed.
 using Action = std::function<int()>;
 
-/// tune and its phases: compile, measure, evaluate, distill. `typed` is the command line for the resume command, `program`
+/// tune and its phases: compile, measure, evaluate, distill; redistill. `typed` is the command line for the resume command, `program`
 /// what stood after "--".
 void add_tune_commands(CLI::App* app, Action* action, const std::vector<std::string>& typed,
                        const std::vector<std::string>& program);

@@ -52,8 +52,8 @@ int print_cache(bool prune) {
   fmt::print("{}: {} KB\n", (*store)->path(), usage->file_bytes / 1024);
   fmt::print("  {} variants, {} of them rejected; {} images, {} KB\n", usage->variants, usage->rejected, usage->images,
              usage->image_bytes / 1024);
-  fmt::print("  {} measured cells, {} of them failed; {} runs, {} contexts\n", usage->cells, usage->failed_cells, usage->runs,
-             usage->contexts);
+  fmt::print("  {} measured cells, {} of them failed; {} runs, {} contexts\n", usage->cells, usage->failed_cells,
+             usage->runs, usage->contexts);
   return kExitOk;
 }
 

@@ -156,6 +156,57 @@ int run(const TuneOptions& options, Phase until) {
   return kExitOk;
 }
 
+int redistill(const TuneOptions& options, const std::string& from) {
+  Session session;
+  session.options = options;
+  ProgressOptions progress = detect_progress(stderr);
+  progress.quiet = options.quiet;
+  session.progress = std::make_unique<Progress>(progress);
+  Result<Loaded> loaded = load_measurements(from);
+  if (!loaded.is_ok()) return fail(loaded.status(), session);
+  if (const Status status = open_kernel(&session); !status.is_ok()) return fail(status, session);
+  if (const std::string now = session.source->source_hash(); now != loaded->measurements.origin.source_hash) {
+    fmt::print(stderr, "error: {} was measured for another text of {}; run `aot_runner tune`\n", from, options.tile);
+    return kExitUser;
+  }
+  if (const Status status = open_store(&session, loaded->measurements); !status.is_ok()) return fail(status, session);
+  Result<TuneResult> result = run_redistill(&session, std::move(loaded->measurements));
+  if (!result.is_ok()) return fail(result.status(), session);
+  print_results(session, *result);
+  return kExitOk;
+}
+
+constexpr const char* kRedistillFooter = R"(
+Measuring takes minutes on the right machine; choosing takes seconds anywhere. Change weights, roles or the number of variants, and
+look at the held-out result again:
+  aot_runner redistill softmax.tile --from sm90 --shapes softmax.shapes.json --max-variants 6 --out /tmp/six
+The store in $KAON_CACHE_DIR must be the one of the run (or a copy): it has the images of all variants that were measured.
+)";
+
+void add_redistill_command(CLI::App* app, Action* action) {
+  CLI::App* command = app->add_subcommand(
+      "redistill", "choose variants and tree anew from a finished run, with other weights; needs no device");
+  command->footer(kRedistillFooter);
+  auto options = std::make_shared<TuneOptions>();
+  auto from = std::make_shared<std::string>();
+  command->add_option("tile", options->tile, "the kernel's source, a .tile file")->required();
+  command->add_option("--from", *from, "measurements.json of the run, or its folder")->required();
+  command->add_option("--shapes", options->shapes, "shapes file (JSON): weights and roles of shapes that were measured")
+      ->required();
+  command->add_option("--kernel", options->kernel, "kernel of the run, when the source defines several");
+  command->add_option("--out", options->out, "folder for the results (default: beside the .tile)");
+  command->add_option("--max-variants", options->max_variants, "variants kept per dtype, at most")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  command
+      ->add_option("--targets", options->targets, "further chips to cross-compile the kept variants for: sm_80,sm_120")
+      ->delimiter(',');
+  command->add_option("--jobs", options->jobs, "compilers at a time (default: one per core)")
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--quiet", options->quiet, "no progress, only the summary");
+  command->callback([=] { *action = [=] { return redistill(*options, *from); }; });
+}
+
 }  // namespace
 
 void add_tune_commands(CLI::App* app, Action* action, const std::vector<std::string>& typed,
@@ -179,6 +230,7 @@ void add_tune_commands(CLI::App* app, Action* action, const std::vector<std::str
       *action = [=] { return run(*options, phase.until); };
     });
   }
+  add_redistill_command(app, action);
 }
 
 }  // namespace kaon::runner

@@ -182,7 +182,8 @@ std::string Child::collect(bool send_kill) {
   partial_.clear();
   lines_.clear();
   closed_ = false;
-  if (WIFSIGNALED(status)) return fmt::format("killed by signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
+  if (WIFSIGNALED(status))
+    return fmt::format("killed by signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
   return fmt::format("exit status {}", WEXITSTATUS(status));
 }
 
@@ -203,7 +204,8 @@ std::string own_executable() {
 Result<std::string> find_beside(const std::string& program) {
   namespace fs = std::filesystem;
   const fs::path folder = fs::path(own_executable()).parent_path();
-  std::vector<fs::path> candidates = {folder / program, folder / "measure" / program, folder.parent_path() / "measure" / program};
+  std::vector<fs::path> candidates = {folder / program, folder / "measure" / program,
+                                      folder.parent_path() / "measure" / program};
   if (const char* path = std::getenv("PATH"); path != nullptr) {
     std::string rest = path;
     for (size_t colon = 0; colon != std::string::npos;) {
@@ -215,8 +217,9 @@ Result<std::string> find_beside(const std::string& program) {
   for (const fs::path& candidate : candidates) {
     if (::access(candidate.c_str(), X_OK) == 0) return candidate.string();
   }
-  return Status(Code::kNotFound, fmt::format("{} was found neither in {} nor on PATH; build it (ninja {}) or put it beside aot_runner",
-                                             program, folder.string(), program));
+  return Status(Code::kNotFound,
+                fmt::format("{} was found neither in {} nor on PATH; build it (ninja {}) or put it beside aot_runner",
+                            program, folder.string(), program));
 }
 
 }  // namespace kaon::runner

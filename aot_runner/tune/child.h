@@ -26,7 +26,8 @@ class Child {
   pid_t pid() const { return pid_; }
   /// Writes the line and a newline. kIo when the child is gone.
   Status send(const std::string& line);
-  /// The next whole line. kTimeout after `seconds` without one (or interrupt_status()), kIo when the child closed its output.
+  /// The next whole line. kTimeout after `seconds` without one (or interrupt_status()), kIo when the child closed its
+  /// output.
   Result<std::string> receive(double seconds);
   /// Descriptor to poll for; receive() may also have lines in stock.
   int output() const { return out_; }
@@ -54,7 +55,8 @@ class Child {
 
 /// Path of the running program; "" if the system does not tell.
 std::string own_executable();
-/// A program that ships beside this one: in its folder, in the build tree, or on PATH. kNotFound naming what was looked at.
+/// A program that ships beside this one: in its folder, in the build tree, or on PATH. kNotFound naming what was looked
+/// at.
 Result<std::string> find_beside(const std::string& program);
 
 }  // namespace kaon::runner

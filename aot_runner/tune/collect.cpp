@@ -55,7 +55,8 @@ std::string commonest_failure(const Sweep& sweep, const heuristics::Table& table
     const heuristics::Failure& failure = table.failures[static_cast<size_t>(cell.failure)];
     ++reasons[fmt::format("{}: {}", heuristics::failure_name(failure.kind), failure.message)];
   }
-  const auto most = std::max_element(reasons.begin(), reasons.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto most = std::max_element(reasons.begin(), reasons.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
   return most == reasons.end() ? std::string("no shape is accepted by any variant") : most->first;
 }
 
@@ -107,9 +108,10 @@ Result<heuristics::Table> collect_table(const Session& session, const BoundKerne
   }
   const StoredVariant* generic = sweep.variant(generic_config);
   if (generic == nullptr || generic->code != Code::kOk) {
-    return Status(Code::kNotFound, fmt::format("{} {}: the generic config {} does not compile, so that no call is sure to be served: {}",
-                                               session.kernel->name, binding.dtypes, generic_config.to_text(),
-                                               generic == nullptr ? "it was never tried" : generic->message));
+    return Status(Code::kNotFound,
+                  fmt::format("{} {}: the generic config {} does not compile, so that no call is sure to be served: {}",
+                              session.kernel->name, binding.dtypes, generic_config.to_text(),
+                              generic == nullptr ? "it was never tried" : generic->message));
   }
   const int passes = session.spec.held_out.empty() ? 1 : 2;
   int measured = 0;
@@ -125,13 +127,14 @@ Result<heuristics::Table> collect_table(const Session& session, const BoundKerne
     }
   }
   if (measured == 0) {
-    return Status(Code::kNotFound, fmt::format("{} {}: no config could be measured on any shape; mostly: {}", session.kernel->name,
-                                               binding.dtypes, commonest_failure(sweep, table)));
+    return Status(Code::kNotFound, fmt::format("{} {}: no config could be measured on any shape; mostly: {}",
+                                               session.kernel->name, binding.dtypes, commonest_failure(sweep, table)));
   }
   return table;
 }
 
-heuristics::Measurements collect_measurements(const Session& session, std::vector<heuristics::Table> tables, double seconds) {
+heuristics::Measurements collect_measurements(const Session& session, std::vector<heuristics::Table> tables,
+                                              double seconds) {
   heuristics::Measurements m;
   m.kernel = session.kernel->name;
   m.device.name = session.device.name;

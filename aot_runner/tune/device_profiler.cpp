@@ -16,9 +16,9 @@ constexpr int kMaxBlamelessDeaths = 2;  // in a row, without a variant to blame:
 struct DeviceProfiler::Round {
   Shape shape;
   int pass = 0;
-  std::vector<StoredVariant> open;              // not answered yet
-  std::map<std::string, StoredCell> timed;      // final once the request is done
-  std::string current;                          // variant of the last begin
+  std::vector<StoredVariant> open;          // not answered yet
+  std::map<std::string, StoredCell> timed;  // final once the request is done
+  std::string current;                      // variant of the last begin
   std::chrono::steady_clock::time_point start;
   int blameless = 0;
 
@@ -194,7 +194,8 @@ Status DeviceProfiler::run_round(Round* round, const Done& done) {
   request.kind = RequestKind::kMeasure;
   request.measure.kernel = kernel_.id;
   request.measure.options = options_.measure;
-  request.measure.options.check = options_.measure.check && round->pass == 0;  // later passes time what is known to be right
+  request.measure.options.check =
+      options_.measure.check && round->pass == 0;  // later passes time what is known to be right
   for (size_t d = 0; d < kernel_.dims.size(); ++d) request.measure.shape.dims[kernel_.dims[d]] = round->shape[d];
   request.measure.shape.scalars = kernel_.scalars;
   for (const StoredVariant& variant : round->open) request.measure.variants.push_back(variant_id(variant));
@@ -221,13 +222,15 @@ Status DeviceProfiler::blame(Round* round, const Status& cause, const Done& done
   }
   StoredCell cell = make_cell(*round, *guilty);
   cell.failure = cause.code() == Code::kTimeout ? Failure::kTimeout : Failure::kCrash;
-  cell.message = cause.code() == Code::kTimeout ? cause.message() : fmt::format("{}{}{}", how, words.empty() ? "" : "; ", words);
+  cell.message =
+      cause.code() == Code::kTimeout ? cause.message() : fmt::format("{}{}{}", how, words.empty() ? "" : "; ", words);
   cell.seconds = round->seconds();
   round->open.erase(guilty);
   return done({cell});
 }
 
-Status DeviceProfiler::measure(const Shape& shape, int pass, const std::vector<StoredVariant>& variants, const Done& done) {
+Status DeviceProfiler::measure(const Shape& shape, int pass, const std::vector<StoredVariant>& variants,
+                               const Done& done) {
   Round round;
   round.shape = shape;
   round.pass = pass;

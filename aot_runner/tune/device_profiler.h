@@ -15,10 +15,10 @@
 namespace kaon::runner {
 
 struct ProfilerOptions {
-  std::vector<std::string> command;   // argv of the worker
+  std::vector<std::string> command;  // argv of the worker
   MeasureOptions measure;
-  double start_seconds = 60;          // until the worker says hello
-  double event_seconds = 120;         // between two events of a request
+  double start_seconds = 60;   // until the worker says hello
+  double event_seconds = 120;  // between two events of a request
 };
 
 /// What the worker must know of the kernel whose variants are measured.

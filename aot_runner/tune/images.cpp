@@ -94,6 +94,13 @@ Status add_cross_images(Session* session, const compiler::Target& target, const 
   return Status::ok();
 }
 
+Status not_stored(const Session& session, const Config& config) {
+  return Status(Code::kNotFound,
+                fmt::format("a kept variant is not in the store {}: {}; set KAON_CACHE_DIR to the store of "
+                            "the run that measured it, or run `aot_runner tune`",
+                            session.store->path(), config.to_text()));
+}
+
 size_t image_bytes(const VariantImages& images) {
   size_t bytes = 0;
   for (const auto& of_binding : images) {
@@ -133,8 +140,7 @@ Result<VariantImages> gather_variant_images(Session* session, const std::vector<
                           session->store->context(compile_context(session->compile_key(binding))));
     for (const Config& config : kept[b]) {
       KAON_ASSIGN_OR_RETURN(const auto variant, session->store->find_variant(context, config));
-      if (!variant.has_value())
-        return Status(Code::kInternal, "a kept variant is not in the store: " + config.to_text());
+      if (!variant.has_value()) return not_stored(*session, config);
       KAON_ASSIGN_OR_RETURN(const std::string bytes, session->store->image(variant->image_hash));
       images[b][config].push_back(pack_image(fatbinary, session->target, bytes, ImageTrust::kMeasured));
     }

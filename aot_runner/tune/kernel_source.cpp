@@ -32,12 +32,15 @@ Result<const compiler::KernelInfo*> KernelSource::find(const std::string& kernel
   }
   if (names.empty()) return Status(Code::kNotFound, fmt::format("{} defines no kernel", path_));
   if (kernel.empty()) {
-    return Status(Code::kNotFound, fmt::format("{} defines several kernels; name one with --kernel: {}", path_, fmt::join(names, ", ")));
+    return Status(Code::kNotFound,
+                  fmt::format("{} defines several kernels; name one with --kernel: {}", path_, fmt::join(names, ", ")));
   }
-  return Status(Code::kNotFound, fmt::format("{} has no kernel '{}'; it defines {}", path_, kernel, fmt::join(names, ", ")));
+  return Status(Code::kNotFound,
+                fmt::format("{} has no kernel '{}'; it defines {}", path_, kernel, fmt::join(names, ", ")));
 }
 
-Result<std::vector<BoundKernel>> KernelSource::bind(const compiler::KernelInfo& kernel, const std::vector<std::string>& dtypes,
+Result<std::vector<BoundKernel>> KernelSource::bind(const compiler::KernelInfo& kernel,
+                                                    const std::vector<std::string>& dtypes,
                                                     const std::map<std::string, int64_t>& constants) const {
   std::vector<BoundKernel> all;
   std::vector<compiler::DTypeBinding> bindings = kernel.bindings;
@@ -55,9 +58,11 @@ Result<std::vector<BoundKernel>> KernelSource::bind(const compiler::KernelInfo& 
   for (const std::string& wanted : dtypes) {
     const auto it = std::find_if(all.begin(), all.end(), [&](const BoundKernel& b) { return b.dtypes == wanted; });
     if (it == all.end()) {
-      return Status(Code::kInvalidArgument, fmt::format("kernel {} has no dtypes '{}'; it allows {}", kernel.name, wanted, fmt::join(keys, " | ")));
+      return Status(Code::kInvalidArgument, fmt::format("kernel {} has no dtypes '{}'; it allows {}", kernel.name,
+                                                        wanted, fmt::join(keys, " | ")));
     }
-    const bool known = std::any_of(chosen.begin(), chosen.end(), [&](const BoundKernel& b) { return b.dtypes == wanted; });
+    const bool known =
+        std::any_of(chosen.begin(), chosen.end(), [&](const BoundKernel& b) { return b.dtypes == wanted; });
     if (!known) chosen.push_back({it->dtypes, compiler::clone(it->logical), it->logical_ir});
   }
   return chosen;

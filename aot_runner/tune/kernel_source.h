@@ -16,9 +16,9 @@ namespace kaon::runner {
 
 /// One kernel under one dtype binding.
 struct BoundKernel {
-  std::string dtypes;                 // Signature::dtype_key()
+  std::string dtypes;  // Signature::dtype_key()
   compiler::Kernel logical;
-  std::string logical_ir;             // its text
+  std::string logical_ir;  // its text
 };
 
 class KernelSource {

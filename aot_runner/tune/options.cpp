@@ -28,7 +28,8 @@ Result<Environment> read_environment() {
     const std::string xdg = variable("XDG_CACHE_HOME");
     const std::string home = variable("HOME");
     if (xdg.empty() && home.empty()) {
-      return Status(Code::kInvalidArgument, "neither KAON_CACHE_DIR nor HOME is set; set KAON_CACHE_DIR to a writable folder");
+      return Status(Code::kInvalidArgument,
+                    "neither KAON_CACHE_DIR nor HOME is set; set KAON_CACHE_DIR to a writable folder");
     }
     environment.cache_folder = xdg.empty() ? home + "/.cache/kaon" : xdg + "/kaon";
   }
@@ -40,14 +41,17 @@ Result<Environment> read_environment() {
     char* end = nullptr;
     environment.budget_seconds = std::strtod(budget.c_str(), &end);
     if (*end != '\0' || !(environment.budget_seconds > 0)) {
-      return Status(Code::kInvalidArgument, fmt::format("KAON_BUDGET_SECONDS is '{}', expected a number above 0", budget));
+      return Status(Code::kInvalidArgument,
+                    fmt::format("KAON_BUDGET_SECONDS is '{}', expected a number above 0", budget));
     }
   }
   return environment;
 }
 
 Result<EffortNumbers> resolve_effort(const TuneOptions& options, const Environment& environment) {
-  const std::string name = !options.effort.empty() ? options.effort : !environment.effort.empty() ? environment.effort : "full";
+  const std::string name = !options.effort.empty()       ? options.effort
+                           : !environment.effort.empty() ? environment.effort
+                                                         : "full";
   EffortNumbers numbers;
   if (name == "none") {
     numbers = {Effort::kNone, 120, 2, -1};

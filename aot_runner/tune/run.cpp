@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <set>
 
 #include "aot_runner/search/strategy.h"
 #include "aot_runner/tune/collect.h"
@@ -182,6 +184,54 @@ Status make_outputs(Session* session, Phase until, TuneResult* result) {
   return Status::ok();
 }
 
+/// The rows and cells of the shapes for which `keep` has an entry, with the weights and roles that it says.
+heuristics::Table reweighted(const heuristics::Table& table,
+                             const std::map<std::vector<int64_t>, heuristics::Shape>& keep) {
+  heuristics::Table out = table;
+  out.shapes.clear();
+  std::vector<int> kept;
+  for (int s = 0; s < table.num_shapes(); ++s) {
+    const auto found = keep.find(table.shapes[static_cast<size_t>(s)].slots);
+    if (found == keep.end()) continue;
+    out.shapes.push_back(found->second);
+    kept.push_back(s);
+  }
+  out.passes.clear();
+  for (int pass = 0; pass < table.num_passes(); ++pass) {
+    out.add_pass();
+    for (int c = 0; c < table.num_configs(); ++c) {
+      for (size_t s = 0; s < kept.size(); ++s) out.cell(pass, c, static_cast<int>(s)) = table.cell(pass, c, kept[s]);
+    }
+  }
+  return out;
+}
+
+/// The session's shapes as rows of the table of `signature`. kInvalidArgument for one that `measured` lacks.
+Result<std::map<std::vector<int64_t>, heuristics::Shape>> shapes_now(const Session& session,
+                                                                     const heuristics::Table& measured) {
+  std::map<std::vector<int64_t>, heuristics::Shape> now;
+  std::set<std::vector<int64_t>> known;
+  for (const heuristics::Shape& shape : measured.shapes) known.insert(shape.slots);
+  const Signature& signature = measured.signature;
+  const std::vector<int64_t> scalars = scalar_bits(signature, session.spec.scalars);
+  const auto add = [&](const std::vector<WeightedShape>& set, heuristics::Role role) {
+    for (const WeightedShape& s : set) {
+      std::vector<int64_t> slots = heuristics::contiguous_slots(signature, s.shape, scalars);
+      if (known.count(slots) == 0) {
+        return Status(Code::kInvalidArgument,
+                      fmt::format("{} was not measured; leave it out of {}, or run `aot_runner tune`",
+                                  heuristics::shape_text(signature, slots), session.options.shapes));
+      }
+      now[slots] = {slots, s.weight, role};
+    }
+    return Status::ok();
+  };
+  KAON_RETURN_IF_ERROR(add(session.spec.train, heuristics::Role::kTrain));
+  KAON_RETURN_IF_ERROR(add(session.spec.measure, heuristics::Role::kMeasure));
+  KAON_RETURN_IF_ERROR(add(session.spec.held_out, heuristics::Role::kHeldOut));
+  return now;
+}
+
 }  // namespace
 
 std::string output_base(const TuneOptions& options) {
@@ -212,6 +262,30 @@ Result<TuneResult> run_tune(Session* session, Phase until) {
   KAON_RETURN_IF_ERROR(heuristics::validate(result.measurements));
   KAON_RETURN_IF_ERROR(make_outputs(session, until, &result));
   KAON_RETURN_IF_ERROR(session->store->complete_run(session->run.key));
+  return result;
+}
+
+Result<TuneResult> run_redistill(Session* session, heuristics::Measurements measurements) {
+  TuneResult result;
+  KAON_RETURN_IF_ERROR(check_writable_folder(output_base(session->options) + "/" + session->device.hardware));
+  // gather_variant_images() takes bindings and tables side by side.
+  std::vector<BoundKernel> bindings;
+  for (heuristics::Table& table : measurements.tables) {
+    const auto binding = std::find_if(session->bindings.begin(), session->bindings.end(),
+                                      [&](const BoundKernel& b) { return b.dtypes == table.dtype_key(); });
+    if (binding == session->bindings.end()) {
+      return Status(Code::kInvalidArgument,
+                    fmt::format("{} was measured for dtypes {}, which {} does not name", measurements.kernel,
+                                table.dtype_key(), session->options.shapes));
+    }
+    bindings.push_back(std::move(*binding));
+    KAON_ASSIGN_OR_RETURN(const auto now, shapes_now(*session, table));
+    table = reweighted(table, now);
+  }
+  session->bindings = std::move(bindings);
+  result.measurements = std::move(measurements);
+  KAON_RETURN_IF_ERROR(heuristics::validate(result.measurements));
+  KAON_RETURN_IF_ERROR(make_outputs(session, Phase::kEmit, &result));
   return result;
 }
 

@@ -28,4 +28,10 @@ std::string output_base(const TuneOptions& options);
 /// random) is compiled into the store. After kMeasure and kEvaluate only `counts` is filled.
 Result<TuneResult> run_tune(Session* session, Phase until);
 
+/// Chooses variants and tree anew from what an earlier run measured, with the weights and roles that the session's
+/// shapes file gives its shapes now; shapes that the file no longer names are left out. The session has its kernel open
+/// and was prepared by open_store(). Images come from the store. kInvalidArgument for shapes that were not measured,
+/// kNotFound for variants that the store does not hold.
+Result<TuneResult> run_redistill(Session* session, heuristics::Measurements measurements);
+
 }  // namespace kaon::runner

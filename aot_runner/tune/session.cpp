@@ -22,7 +22,8 @@ constexpr const char* kCalibrationFact = "calibration, two floors";  // a store 
 
 /// Runs the user's program with KAON_RECORD set and returns what it recorded.
 Result<std::string> record_program(const std::vector<std::string>& argv) {
-  const std::string path = fmt::format("{}/kaon_record_{}.jsonl", std::filesystem::temp_directory_path().string(), ::getpid());
+  const std::string path =
+      fmt::format("{}/kaon_record_{}.jsonl", std::filesystem::temp_directory_path().string(), ::getpid());
   std::vector<char*> args;
   for (const std::string& arg : argv) args.push_back(const_cast<char*>(arg.c_str()));
   args.push_back(nullptr);
@@ -43,7 +44,9 @@ Result<std::string> record_program(const std::vector<std::string>& argv) {
   Result<std::string> text = read_file(path);
   ::unlink(path.c_str());
   if (!text.is_ok()) {
-    return Status(Code::kNotFound, fmt::format("{} recorded nothing: it must call Kaon's kernels with recording enabled (KAON_RECORD)", argv[0]));
+    return Status(
+        Code::kNotFound,
+        fmt::format("{} recorded nothing: it must call Kaon's kernels with recording enabled (KAON_RECORD)", argv[0]));
   }
   return text;
 }
@@ -66,7 +69,8 @@ Status lock_device(Session* session, const std::string& device) {
     KAON_ASSIGN_OR_RETURN(const bool taken, session->lock.try_take(path));
     if (taken) return Status::ok();
     if (interrupted()) return interrupt_status();
-    if (!std::exchange(said, true)) session->progress->line(fmt::format("another run is measuring on {}: waiting for it", name));
+    if (!std::exchange(said, true))
+      session->progress->line(fmt::format("another run is measuring on {}: waiting for it", name));
   }
 }
 
@@ -84,7 +88,9 @@ Status connect_device(Session* session) {
   if (asked != "auto") {
     const Status status = connect(asked);
     if (status.code() == Code::kNoDevice) {
-      return {status.code(), fmt::format("--device {}: {}; name another device, or use --device host, which needs no GPU", asked, status.message())};
+      return {status.code(),
+              fmt::format("--device {}: {}; name another device, or use --device host, which needs no GPU", asked,
+                          status.message())};
     }
     return status;
   }
@@ -101,7 +107,8 @@ Result<int64_t> toolchain_context(Session* session) {
 
 bool needs_ptxas(const Session& session) {
   const auto is_cuda = [](const std::string& name) { return name != "host"; };
-  return !session.target.is_host || std::any_of(session.options.targets.begin(), session.options.targets.end(), is_cuda);
+  return !session.target.is_host ||
+         std::any_of(session.options.targets.begin(), session.options.targets.end(), is_cuda);
 }
 
 Status find_tools(Session* session) {
@@ -147,9 +154,9 @@ std::string run_key(const Session& session) {
   const TuneOptions& o = session.options;
   std::vector<std::string> bindings;
   for (const BoundKernel& binding : session.bindings) bindings.push_back(measure_context(session.measure_key(binding)));
-  return short_hash(fmt::format("{}|{}|{} {} {} {} {} {}", fmt::join(bindings, "|"), spec_to_json(session.spec), o.search,
-                                session.effort.trials, session.effort.budget_seconds, session.effort.final_configs,
-                                o.max_variants, o.seed));
+  return short_hash(fmt::format("{}|{}|{} {} {} {} {} {}", fmt::join(bindings, "|"), spec_to_json(session.spec),
+                                o.search, session.effort.trials, session.effort.budget_seconds,
+                                session.effort.final_configs, o.max_variants, o.seed));
 }
 
 }  // namespace
@@ -191,13 +198,16 @@ Status open_kernel(Session* session) {
   KAON_ASSIGN_OR_RETURN(const std::vector<BoundKernel> any, session->source->bind(*session->kernel, {}, {}));
   KAON_ASSIGN_OR_RETURN(session->spec, read_spec(*session, text, name, any.front().logical.signature.dims));
   if (!session->spec.kernel.empty() && session->spec.kernel != session->kernel->name) {
-    return {Code::kInvalidArgument, fmt::format("{} is for kernel {}, but {} was asked for", name, session->spec.kernel, session->kernel->name)};
+    return {Code::kInvalidArgument, fmt::format("{} is for kernel {}, but {} was asked for", name, session->spec.kernel,
+                                                session->kernel->name)};
   }
-  const std::vector<std::string>& dtypes = session->options.dtypes.empty() ? session->spec.dtypes : session->options.dtypes;
+  const std::vector<std::string>& dtypes =
+      session->options.dtypes.empty() ? session->spec.dtypes : session->options.dtypes;
   KAON_ASSIGN_OR_RETURN(session->bindings, session->source->bind(*session->kernel, dtypes, session->spec.constants));
   for (const auto& [scalar, value] : session->spec.scalars) {
     if (session->bindings.front().logical.signature.find_scalar(scalar) < 0) {
-      return {Code::kInvalidArgument, fmt::format("{}: scalars.{}: kernel {} has no scalar of that name", name, scalar, session->kernel->name)};
+      return {Code::kInvalidArgument,
+              fmt::format("{}: scalars.{}: kernel {} has no scalar of that name", name, scalar, session->kernel->name)};
     }
   }
   return Status::ok();
@@ -222,6 +232,23 @@ Status open_machine(Session* session) {
   KAON_ASSIGN_OR_RETURN(session->run, session->store->begin_run(run_key(*session), date));
   if (!session->options.date.empty()) session->run.date = session->options.date;
   return Status::ok();
+}
+
+Status open_store(Session* session, const heuristics::Measurements& measurements) {
+  KAON_ASSIGN_OR_RETURN(session->environment, read_environment());
+  KAON_ASSIGN_OR_RETURN(session->store, Store::open(session->environment.cache_folder));
+  session->device.name = measurements.device.name;
+  session->device.hardware = measurements.device.hardware;
+  const std::string& hardware = measurements.device.hardware;
+  const bool is_cuda = hardware.rfind("sm", 0) == 0;
+  KAON_ASSIGN_OR_RETURN(session->target, compiler::find_target(is_cuda ? "sm_" + hardware.substr(2) : "host"));
+  session->ptxas_version = measurements.origin.ptxas;
+  if (session->options.targets.empty()) return Status::ok();
+  KAON_RETURN_IF_ERROR(find_tools(session));
+  if (session->ptxas_version == measurements.origin.ptxas) return Status::ok();
+  return {Code::kUnsupported,
+          fmt::format("the run used ptxas {}, here is {}; set KAON_PTXAS to that one, or leave out --targets",
+                      measurements.origin.ptxas, session->ptxas_version)};
 }
 
 std::string short_hash(const std::string& text) { return content_hash(text).substr(0, 16); }

@@ -15,6 +15,7 @@
 #include "aot_runner/tune/kernel_source.h"
 #include "aot_runner/tune/options.h"
 #include "compiler/target/target.h"
+#include "heuristics/table.h"
 
 namespace kaon::runner {
 
@@ -27,11 +28,11 @@ struct Session {
   ShapesSpec spec;
   std::vector<BoundKernel> bindings;
   std::unique_ptr<Store> store;
-  FileLock lock;                     // of the device in this store: two runs would disturb each other's times and cells
+  FileLock lock;  // of the device in this store: two runs would disturb each other's times and cells
   std::unique_ptr<DeviceProfiler> profiler;
   DeviceFacts device;
   compiler::Target target;
-  std::string ptxas;                 // path, empty for host
+  std::string ptxas;  // path, empty for host
   std::string ptxas_version;
   Calibration calibration;
   MeasureOptions measure_options;
@@ -48,6 +49,10 @@ struct Session {
 Status open_kernel(Session* session);
 /// Device, tools, store and run record. kNoDevice, kUnsupported, kIo with the mend.
 Status open_machine(Session* session);
+
+/// The store and, as far as they are known from its results, the machine and tools of an earlier run: for what needs no
+/// device. kUnsupported when further targets are asked for and another ptxas is here than the run's.
+Status open_store(Session* session, const heuristics::Measurements& measurements);
 
 /// Sixteen hex digits of a text, for keys.
 std::string short_hash(const std::string& text);

@@ -72,8 +72,10 @@ Outcome Sweep::outcome(const Config& config, const Shape& shape, int pass) const
 }
 
 Status Sweep::missing(const char* what) const {
-  return {Code::kNotFound, fmt::format("{} is not in the store and may not be made now; run without KAON_ASSERT_CACHE_HIT, "
-                                       "or tune on a machine that can", what)};
+  return {Code::kNotFound,
+          fmt::format("{} is not in the store and may not be made now; run without KAON_ASSERT_CACHE_HIT, "
+                      "or tune on a machine that can",
+                      what)};
 }
 
 Status Sweep::compile_all(const std::vector<Config>& configs) {
@@ -169,7 +171,8 @@ Status Sweep::run_search(Strategy* strategy, const std::vector<WeightedShape>& s
       std::vector<Outcome> row;
       for (int s : ask.shapes) row.push_back(outcome(ask.config, shapes[static_cast<size_t>(s)].shape, /*pass=*/0));
       // A compile is paid for once, with the first cell that needed it.
-      if (!row.empty() && !std::exchange(charged_[ask.config], true)) row[0].cost_seconds += variant(ask.config)->seconds;
+      if (!row.empty() && !std::exchange(charged_[ask.config], true))
+        row[0].cost_seconds += variant(ask.config)->seconds;
       outcomes.push_back(std::move(row));
     }
     strategy->tell(batch, outcomes);

@@ -22,11 +22,11 @@ struct SweepSetup {
   int64_t compile_context = 0;
   int64_t measure_context = 0;
   Signature signature;
-  std::vector<int64_t> scalar_bits;         // one per signature.scalars, as in slots
-  CompileService* compiler = nullptr;       // null: only what the store holds may be used
-  MeasureService* profiler = nullptr;       // null: likewise
+  std::vector<int64_t> scalar_bits;    // one per signature.scalars, as in slots
+  CompileService* compiler = nullptr;  // null: only what the store holds may be used
+  MeasureService* profiler = nullptr;  // null: likewise
   Progress* progress = nullptr;
-  int cells_per_request = 32;               // variants that are interleaved with each other at most
+  int cells_per_request = 32;  // variants that are interleaved with each other at most
 };
 
 /// What came from where, for the summary.
@@ -41,7 +41,8 @@ class Sweep {
 
   /// Reads what the store knows. Call once before the rest.
   Status load();
-  /// Runs a search to its end: `shapes` is the Problem's set. Each batch is in the store before the strategy hears of it.
+  /// Runs a search to its end: `shapes` is the Problem's set. Each batch is in the store before the strategy hears of
+  /// it.
   Status run_search(Strategy* strategy, const std::vector<WeightedShape>& shapes);
   /// Makes sure that every config has a cell on every shape in that pass where it is wanted, unless a guard refuses.
   Status fill(const std::vector<Config>& configs, const std::vector<WeightedShape>& shapes, int pass,

@@ -41,6 +41,19 @@ results=$work/killed/host
 "$runner" emit --from "$results" --out "$work/emitted" > /dev/null || fail "emit"
 diff -r "$results" "$work/emitted" || fail "emit gives other bytes"
 
+echo "== chosen anew from what was measured: the same by default, fewer variants or shapes when asked"
+"$runner" redistill "$tile" --from "$results" --shapes "$work/softmax.shapes.json" --out "$work/anew" > "$work/log" 2>&1 ||
+  { fail "redistill"; cat "$work/log"; }
+diff -r "$results" "$work/anew/host" || fail "redistill gives other bytes"
+sed 's/512, 3000/512/' "$work/softmax.shapes.json" > "$work/fewer.json"
+"$runner" redistill "$tile" --from "$results" --shapes "$work/fewer.json" --max-variants 2 --out "$work/anew" > "$work/log" 2>&1 ||
+  { fail "redistill with fewer shapes"; cat "$work/log"; }
+python3 - "$work/anew/host/report.json" <<'PY' || fail "redistill did not do what was asked"
+import json, sys
+row = json.load(open(sys.argv[1]))["dtypes"]["f32"]
+assert row["variants"] <= 2 and row["shapes"] == 8, (row["variants"], row["shapes"])
+PY
+
 echo "== artifacts explain and check themselves"
 "$runner" explain --from "$results" --shape 8x127 --dtypes f32 > "$work/log" || fail "explain"
 grep -q -- "-> variant" "$work/log" || fail "explain names no variant"
@@ -74,6 +87,11 @@ expect 2 "say which shapes" "$runner" tune "$tile" --device host
 expect 1 "errno" env KAON_CACHE_DIR=/proc/none "$runner" tune "$tile" --shapes "$work/softmax.shapes.json" --device host
 expect 1 "cannot write into /proc/none: errno 2: No such file or directory" "${run[@]}" /proc/none
 grep -q "search" "$work/log" && fail "tuning started before the folder was tried"
+sed 's/3000/3001/' "$work/softmax.shapes.json" > "$work/other.json"
+expect 1 "M=1 N=3001 was not measured; leave it out of" \
+  "$runner" redistill "$tile" --from "$results" --shapes "$work/other.json" --out "$work/anew"
+expect 1 "a kept variant is not in the store" env KAON_CACHE_DIR="$work/no_cache" \
+  "$runner" redistill "$tile" --from "$results" --shapes "$work/softmax.shapes.json" --out "$work/anew"
 head -c 1000 "$results/softmax_host.kpack" > "$work/emitted/softmax_host.kpack"
 expect 1 "softmax_host.kpack: " "$runner" emit --from "$work/emitted"
 diff -r "$work/before" "$results" || fail "a failed command changed the results"

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "aot_runner/measure/device_pages.h"
 #include "aot_runner/measure/element.h"
 #include "aot_runner/measure/host_memory.h"
 
@@ -99,14 +100,15 @@ Status Checker::run_oracle() {
 Result<std::shared_ptr<const compiler::OracleResult>> Checker::interpret(int64_t most_whole, int64_t programs,
                                                                          uint64_t seed) {
   std::vector<compiler::HostTensor> tensors;
-  std::vector<SparseMemory> memory;
+  std::vector<DevicePages> pages;
+  pages.reserve(call_.tensors().size());  // the tensors point at them
   int64_t elements = 0;
   for (const PlacedTensor& t : call_.tensors()) {
-    KAON_ASSIGN_OR_RETURN(SparseMemory space, SparseMemory::reserve(t.data.bytes()));
-    const int64_t source = t.pristine != 0 ? t.pristine : t.data.address;
-    if (!t.is_output) KAON_RETURN_IF_ERROR(device_.read(space.data(), source, t.data.bytes()));
-    tensors.push_back({t.dtype, space.data(), t.sizes, t.strides});
-    memory.push_back(std::move(space));
+    Span data = t.data;
+    if (t.pristine != 0) data.address = t.pristine;
+    KAON_ASSIGN_OR_RETURN(DevicePages opened, DevicePages::open(device_, data));
+    pages.push_back(std::move(opened));
+    tensors.push_back({t.dtype, pages.back().data(), t.sizes, t.strides, t.is_output ? nullptr : &pages.back()});
     elements += t.data.count;
   }
   const std::vector<int64_t> scalars = call_.scalars(kernel_.signature);
@@ -120,6 +122,7 @@ Result<std::shared_ptr<const compiler::OracleResult>> Checker::interpret(int64_t
     oracle.max_programs = std::min(programs, sample / per_program);
     if (oracle.max_programs > result->programs_run) result = compiler::interpret(kernel_, tensors, scalars, oracle);
   }
+  for (const DevicePages& tensor : pages) KAON_RETURN_IF_ERROR(tensor.status());
   if (!result.is_ok()) return Status(result.status().code(), "oracle: " + result.status().message());
   return std::make_shared<const compiler::OracleResult>(std::move(result).value());
 }
@@ -222,7 +225,7 @@ Result<compiler::Judgement> Checker::judge(bool of_trusted) {
     if (t.is_output && !expected_->outputs[i].empty()) {
       KAON_RETURN_IF_ERROR(read_elements(device_, t, expected_->outputs[i], space.data()));
     }
-    tensors.push_back({t.dtype, space.data(), t.sizes, t.strides});
+    tensors.push_back({t.dtype, space.data(), t.sizes, t.strides, nullptr});
     memory.push_back(std::move(space));
   }
   return compiler::judge(kernel_, *expected_, tensors);

@@ -34,9 +34,9 @@ class AtomicLedger {
     int64_t count = 0;
     bool is_unknown = false;  // also after functions whose order matters
     bool has_nan = false;
-    double sum = 0, rest = 0;  // Kahan's: the sum, and what it lost
-    double magnitude = 0;      // sum of absolute values
-    double bounds = 0;         // sum of bounds
+    double sum = 0, rest = 0;                       // Kahan's: the sum, and what it lost
+    double magnitude = 0;                           // sum of absolute values
+    double bounds = 0;                              // sum of bounds
     double least = 0, most = 0, low = 0, high = 0;  // of the values, and of their ends: greatest for max, least for min
     int64_t integer = 0, expected_integer = 0;
     double expected = 0;

@@ -10,6 +10,7 @@
 #include "compiler/oracle/binding.h"
 #include "compiler/oracle/machine.h"
 #include "compiler/oracle/oracle.h"
+#include "compiler/oracle/soft_float.h"
 
 namespace kaon::compiler {
 namespace {
@@ -51,6 +52,15 @@ void sort_and_keep_last(std::vector<OracleElement>* elements) {
   elements->resize(kept);
 }
 
+/// Works out, once for all variants that will be judged, which numbers of the tensor's type are right.
+void set_intervals(DType dtype, std::vector<OracleElement>* elements) {
+  if (!dtype_is_float(dtype)) return;
+  for (OracleElement& element : *elements) {
+    element.low = round_to(dtype, element.value - element.bound);
+    element.high = round_to(dtype, element.value + element.bound);
+  }
+}
+
 }  // namespace
 
 Result<OracleResult> interpret(const Kernel& logical, const std::vector<HostTensor>& tensors,
@@ -74,7 +84,10 @@ Result<OracleResult> interpret(const Kernel& logical, const std::vector<HostTens
   result.programs_run = static_cast<int64_t>(programs.size());
   for (int64_t program : programs) KAON_RETURN_IF_ERROR(machine.run_program(program));
   machine.finish_atomics();
-  for (std::vector<OracleElement>& elements : result.outputs) sort_and_keep_last(&elements);
+  for (size_t i = 0; i < result.outputs.size(); ++i) {
+    sort_and_keep_last(&result.outputs[i]);
+    set_intervals(tensors[i].dtype, &result.outputs[i]);
+  }
   return result;
 }
 

@@ -1,6 +1,6 @@
 // Runs the programs of a logical kernel one by one on tiles of exactly the lanes that exist, so that no op needs a
-// mask. Tiles with a jagged axis are as long as their longest row: what reads lanes across or leaves them in memory asks
-// lanes_of() which of them exist.
+// mask. Tiles with a jagged axis are as long as their longest row: what reads lanes across or leaves them in memory
+// asks lanes_of() which of them exist.
 #pragma once
 
 #include <vector>

@@ -72,19 +72,9 @@ void load_native(const void* data, const std::vector<int64_t>& offsets, size_t c
     result->floats[i] = offsets[i] == kOutside ? 0 : static_cast<double>(from[offsets[i]]);
 }
 
-/// Small floats are decoded through a table of all their values.
 template <typename T>
 void load_small(DType dtype, const void* data, const std::vector<int64_t>& offsets, size_t count, Tile* result) {
-  constexpr size_t kCodes = size_t{1} << (8 * sizeof(T));
-  static const auto make_table = [](DType type) {
-    std::vector<double> table(kCodes);
-    for (size_t code = 0; code < kCodes; ++code) table[code] = decode_float(type, code);
-    return table;
-  };
-  static const std::vector<double> first = make_table(sizeof(T) == 2 ? DType::kF16 : DType::kF8E4M3);
-  static const std::vector<double> second = make_table(sizeof(T) == 2 ? DType::kBF16 : DType::kF8E5M2);
-  const bool is_first = dtype == DType::kF16 || dtype == DType::kF8E4M3;
-  const std::vector<double>& table = is_first ? first : second;
+  const double* table = decode_table(dtype);
   const T* from = static_cast<const T*>(data);
   for (size_t i = 0; i < count; ++i) result->floats[i] = offsets[i] == kOutside ? 0 : table[from[offsets[i]]];
 }
@@ -118,6 +108,7 @@ void lane_offsets(const HostTensor& tensor, const std::vector<Address>& addresse
 }
 
 void load_elements(const HostTensor& tensor, const std::vector<int64_t>& offsets, size_t count, Tile* result) {
+  if (tensor.source != nullptr) tensor.source->need(offsets, count);
   switch (tensor.dtype) {
     case DType::kBool:
       load_ints<uint8_t>(tensor.data, offsets, count, result);

@@ -11,10 +11,10 @@ namespace kaon::compiler {
 /// How one dimension of a tensor is addressed, with the tiles that its indexer reads.
 struct Address {
   Indexer::Kind kind = Indexer::Kind::kScalar;
-  int64_t first = 0;          // kAxis: coordinate of the first lane, slice begin added; kScalar: the coordinate
-  int result_dim = -1;        // kAxis: dim of the tile that runs along
-  const Tile* tile = nullptr; // kTile: coordinates
-  std::vector<int> tile_dims; // kTile: dim of the result for each dim of `tile`
+  int64_t first = 0;           // kAxis: coordinate of the first lane, slice begin added; kScalar: the coordinate
+  int result_dim = -1;         // kAxis: dim of the tile that runs along
+  const Tile* tile = nullptr;  // kTile: coordinates
+  std::vector<int> tile_dims;  // kTile: dim of the result for each dim of `tile`
 };
 
 /// Offset of each lane in elements, or kOutside for a lane outside the tensor.

@@ -10,20 +10,32 @@
 
 namespace kaon::compiler {
 
+/// Whoever holds a tensor that is not in host memory yet, asked for parts of it as they are needed.
+class TensorSource {
+ public:
+  virtual ~TensorSource() = default;
+  /// The elements at `offsets` are about to be read; negative offsets stand for none. May leave out elements, which are
+  /// then read as they lie in memory, and should keep a status for whoever called the interpreter.
+  virtual void need(const std::vector<int64_t>& offsets, size_t count) = 0;
+};
+
 /// A tensor in host memory. `data` points at the element of index 0 on every axis; strides are in elements.
 struct HostTensor {
   DType dtype = DType::kF32;
   void* data = nullptr;
   std::vector<int64_t> sizes;
   std::vector<int64_t> strides;
+  TensorSource* source = nullptr;  // null: everything is there. Else strides are not negative
 };
 
 /// One element that the sampled programs wrote.
 struct OracleElement {
-  int64_t offset = 0;   // in elements from HostTensor::data
-  double value = 0;     // before the last rounding to the tensor's type
-  double bound = 0;     // |result - value| <= bound must hold for the result before its last rounding; infinity: anything
+  int64_t offset = 0;  // in elements from HostTensor::data
+  double value = 0;    // before the last rounding to the tensor's type
+  double bound = 0;  // |result - value| <= bound must hold for the result before its last rounding; infinity: anything
   int64_t integer = 0;  // integer and bool tensors: the value itself, which a double may not hold
+  double low = 0;       // float tensors: every number of the tensor's type from here
+  double high = 0;      // to here is right
 };
 
 struct OracleOptions {
@@ -39,8 +51,8 @@ struct OracleResult {
 };
 
 /// Interprets `logical` on `tensors` (in signature order; outputs are read
-/// for their shape, and for what atomics find there unless the output is zeroed; kernels with atomics are never sampled) and `scalars` (bits as in slots).
-/// kInvalidArgument when extents do not fit the signature.
+/// for their shape, and for what atomics find there unless the output is zeroed; kernels with atomics are never
+/// sampled) and `scalars` (bits as in slots). kInvalidArgument when extents do not fit the signature.
 Result<OracleResult> interpret(const Kernel& logical, const std::vector<HostTensor>& tensors,
                                const std::vector<int64_t>& scalars, const OracleOptions& options);
 

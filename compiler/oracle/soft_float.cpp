@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <vector>
 
 namespace kaon::compiler {
 namespace {
@@ -133,6 +134,23 @@ double decode_float(DType dtype, uint64_t bits) {
   if (format.has_infinity && exponent == exponent_ones) return sign * std::numeric_limits<double>::infinity();
   const auto significand = static_cast<double>(fraction + (uint64_t{1} << e.fraction_bits));
   return sign * std::ldexp(significand, static_cast<int>(exponent) - e.bias - e.fraction_bits);
+}
+
+const double* decode_table(DType dtype) {
+  static const auto make = [](DType type) {
+    std::vector<double> table(size_t{1} << (8 * dtype_bytes(type)));
+    for (size_t code = 0; code < table.size(); ++code) table[code] = decode_float(type, code);
+    return table;
+  };
+  static const std::vector<double> f16 = make(DType::kF16), bf16 = make(DType::kBF16);
+  static const std::vector<double> e4m3 = make(DType::kF8E4M3), e5m2 = make(DType::kF8E5M2);
+  switch (dtype) {
+    case DType::kF16: return f16.data();
+    case DType::kBF16: return bf16.data();
+    case DType::kF8E4M3: return e4m3.data();
+    case DType::kF8E5M2: return e5m2.data();
+    default: return nullptr;
+  }
 }
 
 }  // namespace kaon::compiler

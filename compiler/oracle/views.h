@@ -13,8 +13,8 @@ void copy_reshaped(const Tile& a, const std::vector<int64_t>& sizes, Tile* resul
 void copy_strided(const Tile& a, const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides, Tile* result);
 /// Axes of extent 1 repeat to `sizes`.
 void copy_broadcast(const Tile& a, const std::vector<int64_t>& sizes, Tile* result);
-/// `before` with the elements of `after`, whose sizes are no greater, in their places, but for those that `exists` (empty:
-/// all) does not flag.
+/// `before` with the elements of `after`, whose sizes are no greater, in their places, but for those that `exists`
+/// (empty: all) does not flag.
 void copy_merged(const Tile& before, const Tile& after, const std::vector<uint8_t>& exists, Tile* result);
 void copy_permuted(const Tile& a, const std::vector<int64_t>& perm, Tile* result);
 /// The part of `a` of `sizes` that starts at `begin` on `dim`; it must lie within `a`.

@@ -214,10 +214,9 @@ Status Checker::check_written(const Launch& launch, CheckOutcome* outcome) {
   return Status::ok();
 }
 
-/// The oracle's word on the outputs, or on those of the trusted variant.
-Result<compiler::Judgement> Checker::judge(bool of_trusted) {
-  std::vector<compiler::HostTensor> tensors;
-  std::vector<SparseMemory> memory;
+/// The outputs, or those of the trusted variant, where the oracle knows them.
+Result<Checker::Sample> Checker::sample(bool of_trusted) {
+  Sample sample;
   for (size_t i = 0; i < call_.tensors().size(); ++i) {
     PlacedTensor t = call_.tensors()[i];
     if (of_trusted && t.is_output) t.data.address = call_.trusted(static_cast<int>(i));
@@ -225,10 +224,10 @@ Result<compiler::Judgement> Checker::judge(bool of_trusted) {
     if (t.is_output && !expected_->outputs[i].empty()) {
       KAON_RETURN_IF_ERROR(read_elements(device_, t, expected_->outputs[i], space.data()));
     }
-    tensors.push_back({t.dtype, space.data(), t.sizes, t.strides, nullptr});
-    memory.push_back(std::move(space));
+    sample.tensors.push_back({t.dtype, space.data(), t.sizes, t.strides, nullptr});
+    sample.memory.push_back(std::move(space));
   }
-  return compiler::judge(kernel_, *expected_, tensors);
+  return sample;
 }
 
 std::string Checker::describe(const compiler::Judgement& judgement) const {
@@ -241,10 +240,18 @@ std::string Checker::describe(const compiler::Judgement& judgement) const {
 }
 
 Status Checker::check_oracle(CheckOutcome* outcome) {
-  KAON_ASSIGN_OR_RETURN(const compiler::Judgement judgement, judge(/*of_trusted=*/false));
+  KAON_ASSIGN_OR_RETURN(Sample own, sample(/*of_trusted=*/false));
+  // Variants differ in the last bits of some elements: the rest need not be judged again.
+  const compiler::Judgement judgement =
+      compiler::judge(kernel_, *expected_, own.tensors, right_.has_value() ? &right_->tensors : nullptr);
   outcome->compared = judgement.compared;
-  outcome->worst_ratio = judgement.worst_ratio;
-  if (!judgement.passed()) fail(outcome, Failure::kWrongResult, describe(judgement));
+  outcome->worst_ratio = std::max(judgement.worst_ratio, right_.has_value() ? right_ratio_ : 0);
+  if (!judgement.passed()) {
+    fail(outcome, Failure::kWrongResult, describe(judgement));
+  } else if (!right_.has_value()) {
+    right_ = std::move(own);
+    right_ratio_ = judgement.worst_ratio;
+  }
   return Status::ok();
 }
 
@@ -262,10 +269,12 @@ Status Checker::trust() {
 /// The variant and the trusted one differ outside the oracle's sample: looks at the whole call, or at a much larger
 /// sample of a huge one, and says whether that showed who is right.
 Result<bool> Checker::settle(CheckOutcome* outcome) {
+  right_.reset();  // of another sample
   KAON_ASSIGN_OR_RETURN(
       expected_, interpret(kSettleElements, kSettleFactor * int64_t{options_.oracle_programs}, options_.seed + 1));
   KAON_RETURN_IF_ERROR(check_oracle(outcome));
-  KAON_ASSIGN_OR_RETURN(const compiler::Judgement trusted, judge(/*of_trusted=*/true));
+  KAON_ASSIGN_OR_RETURN(const Sample theirs, sample(/*of_trusted=*/true));
+  const compiler::Judgement trusted = compiler::judge(kernel_, *expected_, theirs.tensors);
   const bool is_wrong = outcome->failure != Failure::kNone;
   if (!trusted.passed()) {
     dethroned_ = describe(trusted);

@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "aot_runner/measure/call.h"
 #include "aot_runner/measure/device.h"
+#include "aot_runner/measure/host_memory.h"
 #include "aot_runner/measure/oracle_cache.h"
 #include "aot_runner/measure/protocol.h"
 #include "compiler/ir/ir.h"
@@ -41,6 +43,12 @@ class Checker {
   std::string take_dethroned() { return std::exchange(dethroned_, {}); }
 
  private:
+  /// Outputs on the host, there where the oracle knows them; zeros elsewhere.
+  struct Sample {
+    std::vector<compiler::HostTensor> tensors;
+    std::vector<SparseMemory> memory;
+  };
+
   Status prepare();
   Status run_oracle();
   Result<std::shared_ptr<const compiler::OracleResult>> interpret(int64_t most_whole, int64_t programs, uint64_t seed);
@@ -49,7 +57,7 @@ class Checker {
   Status check_inputs(CheckOutcome* outcome);
   Status check_written(const Launch& launch, CheckOutcome* outcome);
   Result<bool> is_left_unwritten(const Launch& launch, size_t tensor, int64_t* index, CheckOutcome* outcome);
-  Result<compiler::Judgement> judge(bool of_trusted);
+  Result<Sample> sample(bool of_trusted);
   std::string describe(const compiler::Judgement& judgement) const;
   Status check_oracle(CheckOutcome* outcome);
   Status check_trusted(CheckOutcome* outcome);
@@ -69,6 +77,8 @@ class Checker {
   std::string dethroned_;
   std::vector<uint64_t> input_hashes_;  // per tensor; 0 for outputs
   std::shared_ptr<const compiler::OracleResult> expected_;
+  std::optional<Sample> right_;  // of the first variant that agreed with `expected_`
+  double right_ratio_ = 0;       // its largest error as a share of what is allowed
 };
 
 }  // namespace kaon::runner

@@ -150,7 +150,8 @@ struct CheckOutcome {
   Failure failure = Failure::kNone;
   std::string message;     // what was expected and got, with tensor and index; empty when correct
   int64_t compared = 0;    // elements compared with the oracle
-  double worst_ratio = 0;  // largest error over its allowed bound
+  double worst_ratio = 0;  // largest error over its allowed bound, or more: of elements that equal a right variant's,
+                           // the largest of those
   double seconds = 0;
 };
 

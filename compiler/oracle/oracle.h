@@ -74,6 +74,8 @@ struct Judgement {
 
 /// Compares outputs with the oracle: a value passes if it equals some rounding to the tensor's dtype of a value within
 /// the bound. NaN matches NaN, infinities match by sign; overflow to infinity passes where the bound reaches it.
-Judgement judge(const Kernel& logical, const OracleResult& expected, const std::vector<HostTensor>& tensors);
+/// `right`, if given, holds outputs that passed before: elements with the same bits pass unseen, and leave worst_ratio be.
+Judgement judge(const Kernel& logical, const OracleResult& expected, const std::vector<HostTensor>& tensors,
+                const std::vector<HostTensor>* right = nullptr);
 
 }  // namespace kaon::compiler

@@ -52,6 +52,7 @@ Result<BindingRun> open_binding(Session* session, const BoundKernel& binding) {
   setup.compiler = run.pool.get();
   setup.profiler = may_make ? session->profiler.get() : nullptr;
   setup.progress = session->progress.get();
+  setup.compile_meanwhile = !session->target.is_host;  // a CPU that compiles is no CPU to measure on
   run.sweep = std::make_unique<Sweep>(setup);
   KAON_RETURN_IF_ERROR(run.sweep->load());
   if (session->profiler == nullptr) return run;

@@ -78,7 +78,7 @@ Status Sweep::missing(const char* what) const {
                       what)};
 }
 
-Status Sweep::compile_all(const std::vector<Config>& configs) {
+std::vector<Config> Sweep::not_compiled(const std::vector<Config>& configs) {
   std::vector<Config> needed;
   std::set<Config> once;
   for (const Config& config : configs) {
@@ -89,14 +89,43 @@ Status Sweep::compile_all(const std::vector<Config>& configs) {
       ++counts_.reused_variants;
     }
   }
+  return needed;
+}
+
+Status Sweep::keep(CompileOutcome outcome) {
+  KAON_RETURN_IF_ERROR(setup_.store->put_variant(setup_.compile_context, outcome.variant, outcome.image));
+  ++(outcome.variant.code == Code::kOk ? counts_.compiled : counts_.rejected);
+  if (setup_.progress != nullptr) setup_.progress->compiled(outcome.variant.code == Code::kOk);
+  return remember(outcome.variant);
+}
+
+Status Sweep::compile_all(const std::vector<Config>& configs) {
+  KAON_RETURN_IF_ERROR(begin_compiling(configs));
+  return finish_compiling({});
+}
+
+Status Sweep::begin_compiling(const std::vector<Config>& configs) {
+  std::vector<Config> needed = not_compiled(configs);
   if (needed.empty()) return Status::ok();
   if (setup_.compiler == nullptr) return missing("a compiled variant");
-  return setup_.compiler->compile(needed, [&](CompileOutcome outcome) {
-    KAON_RETURN_IF_ERROR(setup_.store->put_variant(setup_.compile_context, outcome.variant, outcome.image));
-    ++(outcome.variant.code == Code::kOk ? counts_.compiled : counts_.rejected);
-    if (setup_.progress != nullptr) setup_.progress->compiled(outcome.variant.code == Code::kOk);
-    return remember(outcome.variant);
-  });
+  if (!setup_.compile_meanwhile) {
+    return setup_.compiler->compile(needed, [&](CompileOutcome outcome) { return keep(std::move(outcome)); });
+  }
+  if (thread_ == nullptr) thread_ = std::make_unique<CompileThread>(setup_.compiler);
+  thread_->begin(std::move(needed));
+  is_compiling_ = true;
+  return Status::ok();
+}
+
+Status Sweep::finish_compiling(const std::vector<Config>& configs) {
+  const auto is_known = [&](const Config& config) { return variants_.count(config) > 0; };
+  while (is_compiling_ && (configs.empty() || !std::all_of(configs.begin(), configs.end(), is_known))) {
+    Result<std::vector<CompileOutcome>> outcomes = thread_->wait();
+    if (!outcomes.is_ok() || outcomes->empty()) is_compiling_ = false;
+    KAON_RETURN_IF_ERROR(outcomes.status());
+    for (CompileOutcome& outcome : *outcomes) KAON_RETURN_IF_ERROR(keep(std::move(outcome)));
+  }
+  return Status::ok();
 }
 
 Status Sweep::measure_shape(const Shape& shape, int pass, const std::vector<Config>& configs) {
@@ -153,19 +182,21 @@ Status Sweep::run_search(Strategy* strategy, const std::vector<WeightedShape>& s
     if (batch.empty()) return Status::ok();
     int cells = 0;
     std::vector<Config> configs;
+    std::map<int, std::vector<Config>> by_shape;
     for (const Ask& ask : batch) {
-      configs.push_back(ask.config);
+      for (const int s : ask.shapes) by_shape[s].push_back(ask.config);
       cells += static_cast<int>(ask.shapes.size());
+      if (ask.shapes.empty()) configs.push_back(ask.config);
     }
+    // What the first shape needs is compiled first, so that it can be measured while the rest compiles.
+    for (const auto& [s, here] : by_shape) configs.insert(configs.end(), here.begin(), here.end());
     if (setup_.progress != nullptr) setup_.progress->batch(strategy->stage(), cells, strategy->expected_cells());
-    KAON_RETURN_IF_ERROR(compile_all(configs));
-    for (size_t s = 0; s < shapes.size(); ++s) {
-      std::vector<Config> here;
-      for (const Ask& ask : batch) {
-        if (std::binary_search(ask.shapes.begin(), ask.shapes.end(), static_cast<int>(s))) here.push_back(ask.config);
-      }
-      if (!here.empty()) KAON_RETURN_IF_ERROR(measure_shape(shapes[s].shape, /*pass=*/0, here));
+    KAON_RETURN_IF_ERROR(begin_compiling(configs));
+    for (const auto& [s, here] : by_shape) {
+      KAON_RETURN_IF_ERROR(finish_compiling(here));
+      KAON_RETURN_IF_ERROR(measure_shape(shapes[static_cast<size_t>(s)].shape, /*pass=*/0, here));
     }
+    KAON_RETURN_IF_ERROR(finish_compiling({}));
     std::vector<std::vector<Outcome>> outcomes;
     for (const Ask& ask : batch) {
       std::vector<Outcome> row;

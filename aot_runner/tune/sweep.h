@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "aot_runner/search/strategy.h"
 #include "aot_runner/spec/shapes_file.h"
 #include "aot_runner/store/store.h"
+#include "aot_runner/tune/compile_thread.h"
 #include "aot_runner/tune/services.h"
 #include "runtime/base/signature.h"
 #include "runtime/base/variant.h"
@@ -26,7 +28,8 @@ struct SweepSetup {
   CompileService* compiler = nullptr;  // null: only what the store holds may be used
   MeasureService* profiler = nullptr;  // null: likewise
   Progress* progress = nullptr;
-  int cells_per_request = 32;  // variants that are interleaved with each other at most
+  int cells_per_request = 32;      // variants that are interleaved with each other at most
+  bool compile_meanwhile = false;  // the device measures while configs compile: only if that does not disturb its times
 };
 
 /// What came from where, for the summary.
@@ -74,6 +77,12 @@ class Sweep {
   Status remember(const StoredVariant& variant);
   Status measure_shape(const Shape& shape, int pass, const std::vector<Config>& configs);
   Status missing(const char* what) const;
+  /// Those of `configs` that are yet to be compiled, each once.
+  std::vector<Config> not_compiled(const std::vector<Config>& configs);
+  Status keep(CompileOutcome outcome);
+  Status begin_compiling(const std::vector<Config>& configs);
+  /// Until every one of `configs` is known, or, if there are none, until the batch has ended.
+  Status finish_compiling(const std::vector<Config>& configs);
 
   SweepSetup setup_;
   std::map<Config, StoredVariant> variants_;
@@ -81,6 +90,8 @@ class Sweep {
   std::map<CellKey, StoredCell> cells_;
   SweepCounts counts_;
   std::map<Config, bool> charged_;  // configs whose compile time the running search has been told
+  std::unique_ptr<CompileThread> thread_;
+  bool is_compiling_ = false;  // the thread has a batch
 };
 
 }  // namespace kaon::runner

@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
@@ -17,7 +19,9 @@ namespace {
 
 SearchSpace make_space() {
   SearchSpace space;
-  space.knobs = {{"block.m", {"1", "2", "4", "8", "16", "32"}}, {"num_warps", {"1", "2", "4", "8", "16"}}, {"vec", {"1", "2", "4", "8"}}};
+  space.knobs = {{"block.m", {"1", "2", "4", "8", "16", "32"}},
+                 {"num_warps", {"1", "2", "4", "8", "16"}},
+                 {"vec", {"1", "2", "4", "8"}}};
   for (const SearchKnob& knob : space.knobs) space.default_config.set(knob.name, knob.choices[0]);
   space.generic_config = space.default_config;
   space.normalize = [](const Config& config) { return config; };
@@ -120,12 +124,12 @@ class FakeDevice final : public MeasureService {
 
 struct TuneOutcome {
   Status status;
-  std::string text;   // the final matrix, as emission would see it
+  std::string text;  // the final matrix, as emission would see it
   SweepCounts counts;
 };
 
 /// A whole run on the store in `folder`: search, then the final matrix.
-TuneOutcome tune(const std::string& folder, bool noise, bool may_measure = true, int progress = -1) {
+TuneOutcome tune_with(bool compile_meanwhile, const std::string& folder, bool noise, bool may_measure, int progress) {
   TuneOutcome result;
   Result<std::unique_ptr<Store>> store = Store::open(folder);
   if (!store.is_ok()) return result.status = store.status(), result;
@@ -139,6 +143,7 @@ TuneOutcome tune(const std::string& folder, bool noise, bool may_measure = true,
   setup.compiler = may_measure ? &compiler : nullptr;
   setup.profiler = may_measure ? &device : nullptr;
   setup.cells_per_request = 4;
+  setup.compile_meanwhile = compile_meanwhile;
   Sweep sweep(setup);
   const SearchSpace space = make_space();
   const std::vector<WeightedShape> shapes = make_shapes();
@@ -148,7 +153,9 @@ TuneOutcome tune(const std::string& folder, bool noise, bool may_measure = true,
   std::unique_ptr<Strategy> strategy = std::move(make_strategy({&space, shapes}, options)).value();
   result.status = sweep.load();
   if (result.status.is_ok()) result.status = sweep.run_search(strategy.get(), shapes);
-  if (result.status.is_ok()) result.status = sweep.fill(strategy->finalists(), {{{100}, 1}, {{5000}, 1}}, /*pass=*/1, [](const Config&, const Shape&) { return true; });
+  if (result.status.is_ok())
+    result.status = sweep.fill(strategy->finalists(), {{{100}, 1}, {{5000}, 1}}, /*pass=*/1,
+                               [](const Config&, const Shape&) { return true; });
   if (!result.status.is_ok()) return result;
   for (const Config& config : strategy->finalists()) {
     result.text += config.to_text() + ":";
@@ -162,8 +169,12 @@ TuneOutcome tune(const std::string& folder, bool noise, bool may_measure = true,
   return result;
 }
 
-class ResumeTest : public ::testing::Test {
+/// With and without compiling while the device measures.
+class ResumeTest : public ::testing::TestWithParam<bool> {
  protected:
+  static TuneOutcome tune(const std::string& folder, bool noise, bool may_measure = true, int progress = -1) {
+    return tune_with(GetParam(), folder, noise, may_measure, progress);
+  }
   void SetUp() override {
     char pattern[] = "/tmp/kaon_resume_XXXXXX";
     root_ = ::mkdtemp(pattern);
@@ -195,13 +206,15 @@ class ResumeTest : public ::testing::Test {
   std::string root_;
 };
 
-TEST_F(ResumeTest, AKilledRunEndsAsARunInOneGo) {
+TEST_P(ResumeTest, AKilledRunEndsAsARunInOneGo) {
   const TuneOutcome whole = tune(root_ + "/whole", /*noise=*/false);
   ASSERT_TRUE(whole.status.is_ok()) << whole.status.to_string();
   Random random(3);
   int kills = 0;
   for (int i = 0; i < 8; ++i) {
-    kills += run_and_kill(root_ + "/killed", /*noise=*/false, 1 + static_cast<int>(random.below(12)), random.below(900)) ? 1 : 0;
+    kills += run_and_kill(root_ + "/killed", /*noise=*/false, 1 + static_cast<int>(random.below(12)), random.below(900))
+                 ? 1
+                 : 0;
   }
   EXPECT_GE(kills, 3) << "the kills must hit a run at work";
   const TuneOutcome resumed = tune(root_ + "/killed", /*noise=*/false);
@@ -209,7 +222,7 @@ TEST_F(ResumeTest, AKilledRunEndsAsARunInOneGo) {
   EXPECT_EQ(resumed.text, whole.text);
 }
 
-TEST_F(ResumeTest, WithNoiseTheStoreAloneRemakesTheResult) {
+TEST_P(ResumeTest, WithNoiseTheStoreAloneRemakesTheResult) {
   Random random(4);
   for (int i = 0; i < 6; ++i) {
     run_and_kill(root_ + "/store", /*noise=*/true, 1 + static_cast<int>(random.below(20)), random.below(900));
@@ -223,7 +236,7 @@ TEST_F(ResumeTest, WithNoiseTheStoreAloneRemakesTheResult) {
   EXPECT_EQ(replayed.counts.measured, 0);
 }
 
-TEST_F(ResumeTest, AResumeMeasuresOnlyWhatIsMissing) {
+TEST_P(ResumeTest, AResumeMeasuresOnlyWhatIsMissing) {
   const TuneOutcome whole = tune(root_ + "/whole", /*noise=*/false);
   run_and_kill(root_ + "/killed", /*noise=*/false, 20);
   const TuneOutcome resumed = tune(root_ + "/killed", /*noise=*/false);
@@ -231,20 +244,91 @@ TEST_F(ResumeTest, AResumeMeasuresOnlyWhatIsMissing) {
   EXPECT_LT(resumed.counts.compiled, whole.counts.compiled);
 }
 
-TEST_F(ResumeTest, WithoutDeviceAnIncompleteStoreIsAnErrorAndNotAResult) {
+TEST_P(ResumeTest, WithoutDeviceAnIncompleteStoreIsAnErrorAndNotAResult) {
   run_and_kill(root_ + "/store", /*noise=*/false, 20);
   const TuneOutcome partial = tune(root_ + "/store", /*noise=*/false, /*may_measure=*/false);
   EXPECT_EQ(partial.status.code(), Code::kNotFound);
   EXPECT_TRUE(partial.text.empty());
 }
 
-TEST_F(ResumeTest, GuardsAndRejectionsCostNothingAndAreNoFailures) {
+TEST_P(ResumeTest, GuardsAndRejectionsCostNothingAndAreNoFailures) {
   const TuneOutcome whole = tune(root_ + "/whole", /*noise=*/false);
   ASSERT_TRUE(whole.status.is_ok());
   const TuneOutcome again = tune(root_ + "/whole", /*noise=*/false);
   EXPECT_EQ(again.counts.measured, 0) << "a refused cell must not be asked again";
   EXPECT_EQ(again.counts.compiled + again.counts.rejected, 0);
   EXPECT_EQ(again.text, whole.text);
+}
+
+INSTANTIATE_TEST_SUITE_P(Compiling, ResumeTest, ::testing::Bool(),
+                         [](const auto& info) { return std::string(info.param ? "Meanwhile" : "Before"); });
+
+Config numbered(int i) {
+  Config config;
+  config.set("block.m", int64_t{i});
+  return config;
+}
+
+/// Says no at the `fails_at`-th config.
+class FailingCompiler final : public CompileService {
+ public:
+  explicit FailingCompiler(int fails_at) : fails_at_(fails_at) {}
+  Status compile(const std::vector<Config>& configs, const std::function<Status(CompileOutcome)>& done) override {
+    for (const Config& config : configs) {
+      if (compiled++ == fails_at_) return {Code::kUnsupported, "no ptxas"};
+      CompileOutcome outcome;
+      outcome.variant.config = config;
+      KAON_RETURN_IF_ERROR(done(std::move(outcome)));
+    }
+    return Status::ok();
+  }
+  std::atomic<int> compiled = 0;
+
+ private:
+  int fails_at_;
+};
+
+TEST(CompileThreadTest, GivesEveryOutcomeThenNone) {
+  FailingCompiler compiler(-1);
+  CompileThread thread(&compiler);
+  for (int batch = 1; batch <= 3; ++batch) {
+    thread.begin({numbered(1), numbered(2), numbered(batch + 2)});
+    size_t got = 0;
+    for (;;) {
+      Result<std::vector<CompileOutcome>> outcomes = thread.wait();
+      ASSERT_TRUE(outcomes.is_ok()) << outcomes.status().to_string();
+      if (outcomes->empty()) break;
+      got += outcomes->size();
+    }
+    EXPECT_EQ(got, 3u);
+  }
+}
+
+TEST(CompileThreadTest, AnErrorComesAfterWhatWasCompiledBeforeIt) {
+  FailingCompiler compiler(2);
+  CompileThread thread(&compiler);
+  thread.begin({numbered(1), numbered(2), numbered(3)});
+  size_t got = 0;
+  Status status = Status::ok();
+  while (status.is_ok()) {
+    Result<std::vector<CompileOutcome>> outcomes = thread.wait();
+    status = outcomes.status();
+    if (outcomes.is_ok()) got += outcomes->size();
+    ASSERT_FALSE(outcomes.is_ok() && outcomes->empty()) << "the batch ended without its error";
+  }
+  EXPECT_EQ(got, 2u);
+  EXPECT_EQ(status.code(), Code::kUnsupported);
+}
+
+TEST(CompileThreadTest, LeavingGivesUpTheRestOfTheBatch) {
+  FakeCompiler compiler;  // 200 us each: a second for all of them
+  const auto start = std::chrono::steady_clock::now();
+  {
+    CompileThread thread(&compiler);
+    thread.begin(std::vector<Config>(50000, numbered(1)));
+    ASSERT_TRUE(thread.wait().is_ok());
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ using llvm::Value;
 
 class NvptxBinder {
  public:
-  explicit NvptxBinder(llvm::Module& module) : module_(module), b_(module.getContext()) {}
+  NvptxBinder(llvm::Module& module, uint32_t cluster, uint32_t threads)
+      : module_(module), b_(module.getContext()), is_cluster_(cluster > 1), threads_(threads) {}
 
   void bind(llvm::Function& function, const DeviceFunctionInfo& info, llvm::StringRef modifiers) {
     function.setLinkage(llvm::GlobalValue::InternalLinkage);
@@ -41,15 +42,22 @@ class NvptxBinder {
     if (name.starts_with("st.global")) return global_store(info, modifiers);
     if (name.starts_with("atom") || name.starts_with("red") || name.starts_with("cas")) return atomic(name, modifiers);
     switch (info.function) {
-      case DeviceFunction::kTid: return intrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {});
-      case DeviceFunction::kProgram: return intrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, {});
-      case DeviceFunction::kBarrier: return intrinsic(llvm::Intrinsic::nvvm_barrier0, {});
+      case DeviceFunction::kTid: return thread_index();
+      case DeviceFunction::kProgram:
+        return intrinsic(
+            is_cluster_ ? llvm::Intrinsic::nvvm_read_ptx_sreg_clusterid_x : llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x,
+            {});
+      case DeviceFunction::kBarrier:
+        if (!is_cluster_) return intrinsic(llvm::Intrinsic::nvvm_barrier0, {});
+        intrinsic(llvm::Intrinsic::nvvm_barrier_cluster_arrive_aligned, {});
+        return intrinsic(llvm::Intrinsic::nvvm_barrier_cluster_wait_aligned, {});
+      case DeviceFunction::kClusterArrive:
+        return intrinsic(llvm::Intrinsic::nvvm_barrier_cluster_arrive_relaxed_aligned, {});
+      case DeviceFunction::kClusterWait: return intrinsic(llvm::Intrinsic::nvvm_barrier_cluster_wait_aligned, {});
       case DeviceFunction::kShuffleXor:
         return intrinsic(llvm::Intrinsic::nvvm_shfl_sync_bfly_i32,
                          {b_.getInt32(0xffffffffu), args_[0], args_[1], b_.getInt32(31)});
-      case DeviceFunction::kFail:
-        print();
-        return b_.CreateIntrinsic(llvm::Intrinsic::trap, {}, {});
+      case DeviceFunction::kFail: print(); return b_.CreateIntrinsic(llvm::Intrinsic::trap, {}, {});
       case DeviceFunction::kPrint: return print();
       case DeviceFunction::kF16ToF32:
         return b_.CreateFPExt(b_.CreateBitCast(args_[0], b_.getHalfTy()), b_.getFloatTy());
@@ -75,12 +83,20 @@ class NvptxBinder {
     return b_.CreateCall(llvm::Intrinsic::getDeclaration(&module_, id), operands);
   }
 
+  Value* thread_index() {
+    Value* own = intrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {});
+    if (!is_cluster_) return own;
+    Value* rank = intrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_cluster_ctarank, {});
+    return b_.CreateAdd(b_.CreateMul(rank, b_.getInt32(threads_), "", true, true), own, "", true, true);
+  }
+
   /// vprintf(format, values), which CUDA gives to every kernel.
   Value* print() {
     llvm::FunctionType* type =
         llvm::FunctionType::get(b_.getInt32Ty(), {b_.getPtrTy(), b_.getPtrTy()}, /*isVarArg=*/false);
     llvm::FunctionCallee vprintf = module_.getOrInsertFunction("vprintf", type);
-    return b_.CreateCall(vprintf, {b_.CreateIntToPtr(args_[0], b_.getPtrTy()), b_.CreateIntToPtr(args_[1], b_.getPtrTy())});
+    return b_.CreateCall(vprintf,
+                         {b_.CreateIntToPtr(args_[0], b_.getPtrTy()), b_.CreateIntToPtr(args_[1], b_.getPtrTy())});
   }
 
   enum class Effect { kNone, kRead, kWrite };
@@ -178,7 +194,10 @@ class NvptxBinder {
                                       llvm::GlobalValue::NotThreadLocal, /*AddressSpace=*/3);
       base->setAlignment(llvm::Align(16));
     }
-    return b_.CreateGEP(b_.getInt8Ty(), base, args_[0]);
+    Value* own = b_.CreateGEP(b_.getInt8Ty(), base, args_[0]);
+    if (!is_cluster_) return own;
+    // The same place in the memory of the cluster's first block.
+    return intrinsic(llvm::Intrinsic::nvvm_mapa, {b_.CreateAddrSpaceCast(own, b_.getPtrTy()), b_.getInt32(0)});
   }
 
   llvm::Type* shared_type(AccessWidth width) {
@@ -208,14 +227,16 @@ class NvptxBinder {
 
   llvm::Module& module_;
   llvm::IRBuilder<> b_;
+  const bool is_cluster_;
+  const uint32_t threads_;  // of a block
   llvm::SmallVector<Value*, 8> args_;
   llvm::Type* result_type_ = nullptr;
 };
 
 }  // namespace
 
-void bind_nvptx(llvm::Module& module) {
-  NvptxBinder binder(module);
+void bind_nvptx(llvm::Module& module, uint32_t cluster, uint32_t threads) {
+  NvptxBinder binder(module, cluster, threads);
   llvm::SmallVector<llvm::Function*, 32> declared;
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) declared.push_back(&function);

@@ -65,7 +65,7 @@ uint32_t wanted_residency(const Kernel& kernel, const Target& target) {
     const auto bytes = static_cast<uint32_t>(dtype_bytes(kernel.type(op.result()).dtype));
     packed += kernel.layout(op.result()).num_registers() * bytes / 4;
   });
-  const uint32_t threads = static_cast<uint32_t>(kernel.num_warps) * 32;
+  const uint32_t threads = kernel.plan.threads;
   const uint32_t fitting = target.registers_per_sm / (threads * (packed + kOtherRegisters));
   if (packed == 0) return 1;
   return std::clamp<uint32_t>(std::min(fitting, target.max_threads_per_sm / threads), 1, 16);
@@ -82,7 +82,7 @@ void annotate_kernel(llvm::Module& module, llvm::Function& function, const Kerne
     annotations->addOperand(llvm::MDNode::get(context, parts));
   };
   annotate("kernel", 1);
-  annotate("reqntidx", static_cast<uint32_t>(kernel.num_warps) * 32);
+  annotate("reqntidx", kernel.plan.threads);
   const int64_t limit = kernel.config.get_int("maxnreg", 0);
   if (limit > 0) {
     annotate("maxnreg", static_cast<uint32_t>(limit));
@@ -153,7 +153,7 @@ Result<GeneratedCode> generate_code(const Kernel& staged, const Target& target, 
                              version, KAON_SIMT_ABI_SYMBOL);
     bind_host(module);
   } else {
-    bind_nvptx(module);
+    bind_nvptx(module, staged.plan.cluster, staged.plan.threads);
   }
   KAON_RETURN_IF_ERROR(verify(module, "after binding"));
   optimize(module, *machine);

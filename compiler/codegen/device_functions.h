@@ -40,8 +40,9 @@ struct AccessWidth {
 };
 AccessWidth access_width(DeviceFunction function);
 
-/// Gives every declared device function a body for the target, to be inlined; nothing named "kaon." is left undefined.
-void bind_nvptx(llvm::Module& module);
+/// Gives every declared device function a body for the target, to be inlined; nothing named "kaon." is left undefined. With
+/// `cluster` > 1 blocks of `threads` threads each act as one.
+void bind_nvptx(llvm::Module& module, uint32_t cluster, uint32_t threads);
 void bind_host(llvm::Module& module);
 
 }  // namespace kaon::compiler::codegen

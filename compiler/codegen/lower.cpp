@@ -1,6 +1,10 @@
 // The function around a staged kernel: parameters, constants, and which lowering each op has.
 #include "compiler/codegen/lower.h"
 
+#include <algorithm>
+
+#include "compiler/config/cluster.h"
+
 #include <llvm/IR/Constants.h>
 
 namespace kaon::compiler::codegen {
@@ -26,7 +30,13 @@ Status Lowering::run(const std::string& symbol) {
     }
   }
   plan_fills();
+  // No block may write into another's shared memory before that one runs, nor end while others may still use its own.
+  const bool meets = kernel_.plan.cluster > 1 && std::any_of(kernel_.body.ops.begin(), kernel_.body.ops.end(),
+                                                             [](const auto& op) { return uses_shared(*op); });
+  if (meets) call(DeviceFunction::kClusterArrive, {});
+  cluster_is_ready_ = !meets;
   lower_region(kernel_.body);
+  if (meets) call(DeviceFunction::kBarrier, {site()});
   b_.CreateRetVoid();
   return status_;
 }
@@ -115,10 +125,18 @@ void Lowering::lower_const(const Op& op) {
 
 void Lowering::lower_region(const Region& region) {
   for (const auto& op : region.ops) {
-    if (op->kind != OpKind::kYield) lower_op(*op);
+    if (op->kind == OpKind::kYield) continue;
+    if (!cluster_is_ready_ && op->kind != OpKind::kGrid && op->kind != OpKind::kIf && uses_shared(*op)) await_cluster();
+    lower_op(*op);
     if (!status_.is_ok()) return;
     propagate_missing(*op);
   }
+}
+
+/// As late as can be, so that what a block loads first is under way while it waits for the others to start.
+void Lowering::await_cluster() {
+  call(DeviceFunction::kClusterWait, {});
+  cluster_is_ready_ = true;
 }
 
 void Lowering::lower_op(const Op& op) {

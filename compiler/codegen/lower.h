@@ -76,6 +76,7 @@ class Lowering {
   // -- lower.cpp: the function, its parameters, constants, and the dispatch over ops
   void make_function(const std::string& symbol);
   void lower_region(const Region& region);
+  void await_cluster();
   void lower_op(const Op& op);
   void lower_const(const Op& op);
   void fail(const Op& op, const std::string& message);
@@ -286,6 +287,7 @@ class Lowering {
   std::map<ValueId, Missing> missing_;  // what those lanes hold, where known
   std::vector<const Op*> definitions_;  // by ValueId
   uint32_t num_sites_ = 0;
+  bool cluster_is_ready_ = true;  // every block of the cluster is known to run
   Status status_;
 };
 

@@ -1,5 +1,6 @@
 // Which tiles a program runs: the grid's decoding, device loops and branches.
 #include "compiler/codegen/lower.h"
+#include "compiler/config/cluster.h"
 
 namespace kaon::compiler::codegen {
 
@@ -107,9 +108,12 @@ void Lowering::lower_if(const Op& op) {
     }
     phis.push_back(std::move(group));
   }
+  const bool must_wait = !cluster_is_ready_ && uses_shared(op);
   for (size_t i = 0; i < 2; ++i) {
     b_.SetInsertPoint(branches[i]);
+    if (must_wait) cluster_is_ready_ = false;
     if (i < op.regions.size()) lower_region(op.regions[i]);
+    if (must_wait && !cluster_is_ready_) await_cluster();
     if (!status_.is_ok()) return;
     if (i < op.regions.size()) yield_to_phis(op.regions[i], phis);
     b_.CreateBr(done);

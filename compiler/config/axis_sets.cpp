@@ -5,9 +5,9 @@
 #include <map>
 
 #include "compiler/ir/block_axis.h"
+#include "compiler/ir/combine.h"
 #include "compiler/ir/index_walk.h"
 #include "compiler/ir/jagged.h"
-#include "compiler/ir/combine.h"
 #include "compiler/ir/walk.h"
 
 namespace kaon::compiler {

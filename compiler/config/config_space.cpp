@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "compiler/config/cluster.h"
 #include "compiler/config/dot_plan.h"
 #include "compiler/config/grid_nest.h"
 #include "compiler/config/knob_list.h"
@@ -157,6 +158,7 @@ void ConfigSpace::drop_neutral(Config* config) const {
     if (scalar && starts_with(knob.name, "div.")) config->erase(knob.name);
     if (is_output_hint(knob.name) && config->get(knob.name, "") == "stream") config->set(knob.name, std::string("cs"));
     if (starts_with(knob.name, "evict.") && config->get(knob.name, "default") == "default") config->erase(knob.name);
+    if (starts_with(knob.name, "split.") && config->get(knob.name, "1") == "1") config->erase(knob.name);
     if (knob.name == "grid.depth" && config->get(knob.name, "") == knob.default_value) config->erase(knob.name);
   }
   if (config->get_int("maxnreg", 0) == 0) config->erase("maxnreg");
@@ -192,10 +194,12 @@ bool ConfigSpace::keeps_input(const Config& config, const AxisSet& set) const {
 std::string ConfigSpace::why_illegal_tile(const Config& config) const {
   const Result<TilePlan> plan = plan_tiles(logical_, sets_, config);
   if (!plan) return plan.status().message();
-  const uint64_t threads = plan->num_warps * 32ull;
+  if (plan->cluster > 1 && !target_.is_host && !target_.has_cluster) return target_.name + " has no clusters of blocks";
+  const uint64_t threads = plan->num_warps * 32ull / (target_.is_host ? 1 : plan->cluster);
   if (threads > target_.max_threads) {
-    return "num_warps=" + std::to_string(plan->num_warps) + ": " + std::to_string(threads) + " threads, " +
-           target_.name + " has at most " + std::to_string(target_.max_threads) + " in a block";
+    return std::to_string(threads) + " threads, " + target_.name + " has at most " +
+           std::to_string(target_.max_threads) + " in a block; lower num_warps" +
+           (plan->cluster > 1 ? " or split" : "");
   }
   uint32_t replicas = sets_.empty() ? 1 : 1024;
   for (size_t i = 0; i < sets_.size(); ++i) {
@@ -215,8 +219,12 @@ std::string ConfigSpace::why_illegal_tile(const Config& config) const {
   const std::string why_dots = why_illegal_dots(logical_, *plan, most, target_);
   if (!why_dots.empty()) return why_dots;
   if (replicas > 1 && plan->num_warps > 1) {
-    return "only " + std::to_string(threads / replicas) + " of " + std::to_string(threads) +
+    return "only " + std::to_string(plan->num_warps * 32 / replicas) + " of " + std::to_string(plan->num_warps * 32) +
            " threads would have work of their own; lower num_warps or raise a block";
+  }
+  for (size_t i = 0; i < sets_.size() && plan->cluster > 1; ++i) {
+    if (plan->shares[i].inner_threads * plan->cluster > plan->num_warps * 32ull) continue;
+    return "rows of " + logical_.axis(sets_[i].inner).name + " would lie within one block each; leave out split";
   }
   for (const Axis& axis : logical_.axes) {
     const auto block = plan->blocks.find(static_cast<AxisId>(&axis - logical_.axes.data()));
@@ -314,6 +322,9 @@ std::string ConfigSpace::why_illegal_choice(const Config& config) const {
     } else if (starts_with(knob.name, "versions.")) {
       const Result<int64_t> versions = int_knob(config, knob.name, 1, kMaxVersions);
       if (!versions) return versions.status().message();
+    } else if (starts_with(knob.name, "split.")) {
+      const Result<uint32_t> blocks = cluster_blocks(config);
+      if (!blocks) return blocks.status().message();
     } else if (starts_with(knob.name, "longer.")) {
       if (value != "refuse" && value != "loop") return shown + ": expected refuse or loop";
     } else if (starts_with(knob.name, "keep.")) {

@@ -63,7 +63,7 @@ class ConfigSpace {
   std::vector<AxisSet> sets_;
   std::vector<Knob> knobs_;
   std::vector<std::unique_ptr<ConfigSpace>> bodies_;  // empty for a kernel with one body
-  size_t num_shape_knobs_ = 0;  // the first knobs: those that decide tiles and threads
+  size_t num_shape_knobs_ = 0;                        // the first knobs: those that decide tiles and threads
 };
 
 }  // namespace kaon::compiler

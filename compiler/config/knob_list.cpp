@@ -174,6 +174,15 @@ void add_shape_knobs(const Kernel& kernel, const std::vector<AxisSet>& sets, std
                                   : row_axis_knob(kernel.axis(id), is_inner(sets, id)));
   }
   for (const AxisId id : used) {
+    if (!is_inner(sets, id) || !is_row_axis(kernel.axis(id)) || !dots.kept.empty()) continue;
+    const std::string& name = kernel.axis(id).name;
+    knobs->push_back({"split." + name,
+                      {"1", "cluster(2)", "cluster(4)", "cluster(8)"},
+                      "1",
+                      "blocks of a cluster that share each row of " + name + ", for few long rows"});
+    break;  // a program has one cluster
+  }
+  for (const AxisId id : used) {
     if (!is_inner(sets, id) || !can_version(kernel, id)) continue;
     const std::string& name = kernel.axis(id).name;
     knobs->push_back({"versions." + name,

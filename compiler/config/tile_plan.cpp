@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "compiler/config/cluster.h"
 #include "compiler/config/row_versions.h"
 #include "compiler/ir/block_axis.h"
 
@@ -310,7 +311,8 @@ void add_linked_blocks(const Kernel& kernel, TilePlan* plan) {
 Result<TilePlan> plan_tiles(const Kernel& kernel, const std::vector<AxisSet>& sets, const Config& config) {
   TilePlan plan;
   KAON_ASSIGN_OR_RETURN(const int64_t num_warps, int_knob(config, "num_warps", 1, 32));
-  plan.num_warps = static_cast<uint32_t>(num_warps);
+  KAON_ASSIGN_OR_RETURN(plan.cluster, cluster_blocks(config));
+  plan.num_warps = static_cast<uint32_t>(num_warps) * plan.cluster;
   plan.sets = sets;
   for (const AxisSet& set : sets) {
     KAON_ASSIGN_OR_RETURN(TileShares shares, SetPlanner(kernel, set, config, plan.num_warps, &plan.blocks).plan());

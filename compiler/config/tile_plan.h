@@ -29,7 +29,8 @@ struct TileShares {
 };
 
 struct TilePlan {
-  uint32_t num_warps = 0;
+  uint32_t num_warps = 0;  // of the program: of all blocks of its cluster
+  uint32_t cluster = 1;    // blocks that share the program
   std::vector<AxisSet> sets;
   std::vector<TileShares> shares;           // one per set
   std::map<AxisId, int64_t> blocks;         // tile size, capacity or padded extent of every axis of a set

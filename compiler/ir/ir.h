@@ -241,7 +241,7 @@ struct Kernel {
 
   // Filled by passes, carried to the variant:
   Config config;
-  int num_warps = 0;
+  int num_warps = 0;  // of a program: of all blocks of its cluster
   std::vector<Guard> guards;
   std::vector<SharedBuffer> shared_buffers;
   LaunchPlan plan;

@@ -55,8 +55,8 @@ class Verifier {
                    ", got " + type_text(kernel_, kernel_.type(value)));
       }
     }
-    if (has_layouts() && (kernel_.num_warps < 1 || kernel_.num_warps > 32)) {
-      return bug("num_warps: expected 1 to 32, got " + std::to_string(kernel_.num_warps));
+    if (has_layouts() && (kernel_.num_warps < 1 || kernel_.num_warps > 256)) {
+      return bug("num_warps: expected 1 to 256, got " + std::to_string(kernel_.num_warps));
     }
     for (const SharedBuffer& buffer : kernel_.shared_buffers) {
       if (buffer.offset % 16 != 0) {

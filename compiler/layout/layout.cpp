@@ -10,6 +10,7 @@ namespace kaon::compiler {
 namespace {
 
 constexpr uint32_t kLanes = 32;
+constexpr uint32_t kMaxWarps = 256;  // where blocks of a cluster count as one
 
 const char* where_name(Where where) {
   switch (where) {
@@ -204,8 +205,8 @@ std::string why_illegal_index(const std::vector<Digit>& digits, Where where, uin
 }  // namespace
 
 std::string Layout::why_illegal() const {
-  if (num_warps_ < 1 || num_warps_ > kLanes) {
-    return "a block must have 1 to 32 warps, got " + std::to_string(num_warps_);
+  if (num_warps_ < 1 || num_warps_ > kMaxWarps) {
+    return "a program must have 1 to 256 warps, got " + std::to_string(num_warps_);
   }
   if (num_blocks_ < 1) return "a cluster must have at least 1 block, got 0";
   for (const Where where : {Where::kRegister, Where::kLane, Where::kWarp, Where::kBlock}) {

@@ -109,7 +109,8 @@ void fill_plan(Kernel& kernel, const std::vector<int64_t>& axes) {
   plan.steps.push_back({StepKind::kKernel, 0});
   plan.programs = Expr(1);
   for (const int64_t axis : axes) plan.programs = plan.programs * tile_count(kernel.axis(static_cast<AxisId>(axis)));
-  plan.threads = static_cast<uint32_t>(kernel.num_warps) * 32;
+  plan.programs = plan.programs * Expr(int64_t{plan.cluster});
+  plan.threads = static_cast<uint32_t>(kernel.num_warps) / plan.cluster * 32;
 }
 
 }  // namespace

@@ -35,12 +35,13 @@ Status guard_capacity(Kernel& kernel, const Axis& axis) {
 
 }  // namespace
 
-Status specialise(Kernel& kernel, const Target&) {
+Status specialise(Kernel& kernel, const Target& target) {
   push_parts(kernel);
   erase_dead_ops(kernel);
   const std::vector<AxisSet> sets = find_axis_sets(kernel);
   KAON_ASSIGN_OR_RETURN(const TilePlan plan, plan_tiles(kernel, sets, kernel.config));
   kernel.num_warps = static_cast<int>(plan.num_warps);
+  kernel.plan.cluster = target.is_host ? 1 : plan.cluster;
   for (size_t i = 0; i < kernel.axes.size(); ++i) {
     Axis& axis = kernel.axes[i];
     const auto block = plan.blocks.find(static_cast<AxisId>(i));

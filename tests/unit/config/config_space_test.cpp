@@ -19,9 +19,10 @@ TEST(ConfigSpace, knobs_are_named_after_what_they_turn) {
   const ConfigSpace space(logical, target_of());
   std::string names;
   for (const Knob& knob : space.knobs()) names += knob.name + " ";
-  EXPECT_EQ(names,
-            "block.m num_warps vec reduce.N versions.N longer.N keep.N lanes.N shift.N div.N index evict.x evict.out "
-            "maxnreg ");
+  EXPECT_EQ(
+      names,
+      "block.m num_warps vec reduce.N split.N versions.N longer.N keep.N lanes.N shift.N div.N index evict.x evict.out "
+      "maxnreg ");
   EXPECT_EQ(space.default_config().to_text(), "block.m=1 div.N=8 index=64 num_warps=4 reduce.N=resident(4) vec=8");
   EXPECT_EQ(space.find("vec")->default_value, "8");
   EXPECT_EQ(space.find("block.N"), nullptr);
@@ -30,12 +31,12 @@ TEST(ConfigSpace, knobs_are_named_after_what_they_turn) {
   EXPECT_EQ(ConfigSpace(f32, target_of()).find("keep.N"), nullptr);  // nothing to pack
 }
 
-TEST(ConfigSpace, softmax_has_some_thousand_legal_configs_in_canonical_order) {
+TEST(ConfigSpace, softmax_has_some_ten_thousand_legal_configs_in_canonical_order) {
   const Kernel logical = logical_kernel(kSoftmax, DType::kF16);
   const ConfigSpace space(logical, target_of());
   const std::vector<Config> all = space.enumerate(SIZE_MAX);
   EXPECT_GT(all.size(), 300u);
-  EXPECT_LT(all.size(), 16000u);
+  EXPECT_LT(all.size(), 40000u);
   EXPECT_GE(space.size(), all.size());
   std::set<uint64_t> fingerprints;
   for (const Config& config : all) {
@@ -56,6 +57,14 @@ TEST(ConfigSpace, why_illegal_has_words_and_numbers) {
   EXPECT_EQ(why("num_warps=33"), "num_warps=33: expected an integer from 1 to 32");
   EXPECT_EQ(why("num_warps=few"), "num_warps=few: expected an integer from 1 to 32");
   EXPECT_EQ(why("block.m=3"), "block.m=3 is no power of two");
+  EXPECT_EQ(why("split.N=4"), "split.N=4: expected 1, cluster(2), cluster(4) or cluster(8)");
+  EXPECT_EQ(why("split.N=cluster(3)"), "split.N=cluster(3): expected 1, cluster(2), cluster(4) or cluster(8)");
+  EXPECT_EQ(why("num_warps=2 block.m=4 split.N=cluster(2)"),
+            "rows of N would lie within one block each; leave out split");
+  EXPECT_EQ(ConfigSpace(logical, target_of("sm_80")).why_illegal(config_of("split.N=cluster(2)")),
+            "sm_80 has no clusters of blocks");
+  EXPECT_EQ(ConfigSpace(logical, target_of("host")).why_illegal(config_of("num_warps=16 split.N=cluster(4)")),
+            "2048 threads, host has at most 1024 in a block; lower num_warps or split");
   EXPECT_EQ(why("vec=3"), "vec=3 is no power of two");
   EXPECT_EQ(why("reduce.N=whole"), "reduce.N=whole: expected resident(1...64) or chunk(a power of two up to 65536)");
   EXPECT_EQ(why("num_warps=4 reduce.N=chunk(1000)"),

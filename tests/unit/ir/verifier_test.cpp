@@ -78,7 +78,7 @@ const Broken kBroken[] = {
     // stages and layouts
     {kLaidOutText, "grid {axes", "tile {axes", "tile belongs to stages logical to logical"},
     {kSoftmaxText, "store out[m, N] %9", "barrier", "barrier belongs to stages staged to staged"},
-    {kLaidOutText, "num_warps 4", "num_warps 0", "num_warps: expected 1 to 32, got 0"},
+    {kLaidOutText, "num_warps 4", "num_warps 0", "num_warps: expected 1 to 256, got 0"},
     {kLaidOutText, "[4w1 | 8r1 32l1] warps 4 = load", "[4w1 | 8r1 32l1] warps 8 = load", "expected 4 warps, got"},
     {kLaidOutText, "%0:f32[m, N] @ [4w1 | 8r1 32l1] warps 4", "%0:f32[m, N]",
      "layout of %0: expected one for f32[m, N], got none"},

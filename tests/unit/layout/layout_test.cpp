@@ -197,7 +197,7 @@ TEST(Layout, illegal_digits_are_refused_with_numbers) {
   EXPECT_EQ(why({{{7, Where::kWarp, 1}}}, 8), "warp digits need a multiple of 7 warps, got 8");
   EXPECT_EQ(why({{{2, Where::kWarp, 1}}, {{2, Where::kWarp, 3}}}, 6),
             "digit 2w3: unit must be a multiple of 2, where the digits below end");
-  EXPECT_EQ(why({{}}, 33), "a block must have 1 to 32 warps, got 33");
+  EXPECT_EQ(why({{}}, 257), "a program must have 1 to 256 warps, got 257");
   EXPECT_EQ(why({{{8, Where::kRegister, 1}, {32, Where::kLane, 1}, {7, Where::kWarp, 1}, {7, Where::kRegister, 8}}}, 7),
             "");
 }

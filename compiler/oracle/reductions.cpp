@@ -38,10 +38,17 @@ FloatResult sum_row(const Row& row, const Rounding& rounding) {
   }
   if (has_nan) return {sum, 0};  // whatever the other terms are
   if (propagated == kUnknown) return {sum, kUnknown};
-  if (!std::isfinite(magnitude)) {  // an infinity or a NaN among them, whatever the order
-    double finite = 0;              // unless the others overflow to the other infinity first
-    for (size_t i = 0; i < row.length; ++i) finite += std::isfinite(row.floats[i]) ? std::fabs(row.floats[i]) : 0;
-    return {sum, std::isinf(sum) && finite > rounding.max_finite() ? kUnknown : 0};
+  if (!std::isfinite(magnitude)) {
+    double finite = 0;
+    bool has_special = false;  // an infinity or a NaN decides, whatever the order
+    for (size_t i = 0; i < row.length; ++i) {
+      has_special = has_special || !std::isfinite(row.floats[i]);
+      finite += std::isfinite(row.floats[i]) ? std::fabs(row.floats[i]) : 0;
+    }
+    // Unless the others overflow to the other infinity first, or overflow is all that there was: only f64 comes here
+    // so.
+    const bool is_open = !has_special || (std::isinf(sum) && finite > rounding.max_finite());
+    return {sum, is_open ? kUnknown : 0};
   }
   if (row.length < 2) return {sum, propagated};
   magnitude += propagated;

@@ -246,6 +246,19 @@ TEST(OracleOps, products_and_integer_sums_are_typed) {
   EXPECT_EQ(sums[0].integer, 201 - 256);
 }
 
+TEST(OracleOps, sums_of_f64_whose_parts_may_overflow_are_open) {
+  const std::string sum = R"(%3:f64 = reduce %0 {fn = "sum", dims = [0], keepdim = 0}
+    %2:f64[1] = expand_dims %3 {dim = 0}
+    %9:f64[n] = broadcast %2)";
+  const auto bound = [&](const std::vector<double>& terms) {
+    return run(DType::kF64, DType::kF64, sum, terms, std::vector<double>(terms.size(), 0))[0].bound;
+  };
+  EXPECT_EQ(bound({1.7e308, 1, -1.7e308}), kInf);
+  EXPECT_EQ(bound({1.7e308, 1.7e308, -1.7e308}), kInf);
+  EXPECT_EQ(bound({1e308, kInf, -5e307}), 0);
+  EXPECT_LT(bound({1e300, 1, -1e300}), 1e290);
+}
+
 TEST(OracleOps, gathers_read_by_index_and_leave_lanes_outside_undefined) {
   const Kernel kernel = parse_or_fail(R"ir(kernel gather {
   stage logical

@@ -27,6 +27,7 @@ constexpr const char* kHelp =
 
   kernel_cases tests/kernels                        every case on the CPU's checking machine
   kernel_cases tests/kernels --target sm_90         the same on this machine's GPU
+  kernel_cases tests/kernels --target sm_90 --compile-only      what runs there is compiled here, without a GPU
   kernel_cases softmax.tile                         shapes, configs and data are chosen by themselves
   kernel_cases softmax.cases --kernel softmax --shape 'M=3 N=127' --config 'num_warps=2'
 
@@ -79,6 +80,7 @@ std::string repeat_command(const CaseItem& item, const RunOptions& options, cons
   if (!config.empty()) text += " --config " + shell_word(config);
   if (options.seed != 1) text += " --seed " + std::to_string(options.seed);
   if (options.target != "host") text += " --target " + options.target;
+  if (options.compile_only) text += " --compile-only";
   return text;
 }
 
@@ -99,9 +101,13 @@ RunReport decode(const std::string& text) {
   return report;
 }
 
+Result<std::unique_ptr<CaseDevice>> open_device(const RunOptions& options) {
+  return options.compile_only ? open_compile_only_device(options.target) : open_case_device(options.target);
+}
+
 /// Opens the device on first use, once a process.
 bool work_on(const CaseItem& item, const RunOptions& options, ItemLog& log, RunReport* report) {
-  static Result<std::unique_ptr<CaseDevice>> device = open_case_device(options.target);
+  static Result<std::unique_ptr<CaseDevice>> device = open_device(options);
   const auto refuse = [&](const Status& status) {
     report->failures = 1;
     report->text = repeat_command(item, options, {}, "") + "\n    " + status.to_string() + "\n";
@@ -122,10 +128,10 @@ bool work_on(const CaseItem& item, const RunOptions& options, ItemLog& log, RunR
 
 /// Whether the target can be used here, found out in a child so that no thread is started before the work is shared
 /// out.
-Status probe(const std::string& target) {
+Status probe(const RunOptions& options) {
   Status status;
   const ItemWork work = [&](size_t, ItemLog&, std::string* result) {
-    const auto device = open_case_device(target);
+    const auto device = open_device(options);
     if (!device) *result = device.status().message();
     return true;
   };
@@ -141,7 +147,7 @@ int run(const Arguments& arguments) {
     std::fprintf(stderr, "kernel_cases: --target: %s\n", target.status().message().c_str());
     return kExitUsage;
   }
-  const Status usable = probe(arguments.run.target);
+  const Status usable = probe(arguments.run);
   if (!usable) {
     std::printf("[SKIP] %s: %s\n", arguments.run.target.c_str(), usable.message().c_str());
     return kExitSkipped;
@@ -177,7 +183,7 @@ int run(const Arguments& arguments) {
     std::printf("%s", report.text.c_str());
     std::fflush(stdout);
   };
-  run_isolated(items.size(), {arguments.jobs, 300}, work, done);
+  run_isolated(items.size(), {arguments.jobs, arguments.run.compile_only ? 3600.0 : 300.0}, work, done);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   std::printf(
       "%zu kernels and bindings on %s, %lld configs, %lld calls, %lld elements compared, %lld failures in %.1f s\n",
@@ -202,6 +208,7 @@ int main_of(int argc, char** argv) {
   app.add_option("--seed", arguments.run.seed, "of data, edges, random configs and automatic shapes")
       ->capture_default_str();
   app.add_flag("--large", arguments.run.large, "also the shapes marked `large`");
+  app.add_flag("--compile-only", arguments.run.compile_only, "compiles every kernel with every config and runs none");
   app.add_option("--jobs,-j", arguments.jobs, "processes at a time; default one per processor");
   app.add_flag("--verbose,-v", arguments.is_verbose, "a line for each kernel and binding");
   try {

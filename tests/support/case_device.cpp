@@ -42,7 +42,21 @@ class HostCaseDevice final : public CaseDevice {
   host::Machine machine_{1};  // cases run side by side in processes
 };
 
+class CompileOnlyDevice final : public CaseDevice {
+ public:
+  Result<std::unique_ptr<LoadedVariant>> load(const CompiledVariant&) override {
+    return std::make_unique<LoadedVariant>();
+  }
+  Status run(const CaseCall&) override { return Status(Code::kUnsupported, "this device runs nothing"); }
+};
+
 }  // namespace
+
+Result<std::unique_ptr<CaseDevice>> open_compile_only_device(const std::string& name) {
+  KAON_ASSIGN_OR_RETURN(const Target target, find_target(name));
+  if (!target.is_host) KAON_RETURN_IF_ERROR(find_ptxas().status());
+  return std::unique_ptr<CaseDevice>(std::make_unique<CompileOnlyDevice>());
+}
 
 Result<std::unique_ptr<CaseDevice>> open_case_device(const std::string& name) {
   KAON_ASSIGN_OR_RETURN(const Target target, find_target(name));

@@ -37,6 +37,10 @@ class CaseDevice {
   virtual bool is_lost() const { return false; }
 };
 
+/// Takes every image and runs none, for any target, on any machine. kUnsupported when a tool that makes images is
+/// missing.
+Result<std::unique_ptr<CaseDevice>> open_compile_only_device(const std::string& target);
+
 /// The device for a target of the compiler: "host", or a GPU that runs its cubins. kUnsupported or kNoDevice otherwise.
 Result<std::unique_ptr<CaseDevice>> open_case_device(const std::string& target);
 

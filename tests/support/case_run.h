@@ -18,13 +18,14 @@ struct RunOptions {
   std::string target = "host";
   std::string ptxas;  // path; empty: as the compiler finds it
   uint64_t seed = 1;
-  bool large = false;       // also the shapes that are marked so
-  int max_warps = 0;        // of random configs; 0: no limit
-  std::string shape;        // this shape alone
-  std::string config;       // this config alone
-  std::string edge;         // this edge alone, or "plain"
-  int data = -1;            // this alternative of the data alone
-  bool has_config = false;  // `config` counts, though it may be empty
+  bool large = false;         // also the shapes that are marked so
+  int max_warps = 0;          // of random configs; 0: no limit
+  std::string shape;          // this shape alone
+  std::string config;         // this config alone
+  std::string edge;           // this edge alone, or "plain"
+  int data = -1;              // this alternative of the data alone
+  bool has_config = false;    // `config` counts, though it may be empty
+  bool compile_only = false;  // no calls: what counts is that every config becomes an image
   int64_t whole_limit =
       1 << 21;  // calls of more elements are judged by a sample of their programs, where that is possible
 };

@@ -11,8 +11,9 @@ namespace {
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 
-/// Runs a kernel of x: f32[N], at: i64[N] -> out: f32[N] under its default config; the machine's answer.
-Status run(const std::string& source, bool checked, std::vector<float> x, std::vector<int64_t> at) {
+/// Runs a kernel of x: f32[N], at: i64[N] -> out: f32[N] under a config; the machine's answer.
+Status run(const std::string& source, bool checked, std::vector<float> x, std::vector<int64_t> at,
+           const std::string& knobs = "vec=1 block.n=32 num_warps=1") {
   const SourceFile file("case.tile", source);
   Diagnostics diagnostics(file);
   const std::unique_ptr<Program> program = Program::create(file, &diagnostics);
@@ -22,7 +23,7 @@ Status run(const std::string& source, bool checked, std::vector<float> x, std::v
   CompileOptions options;
   options.checked = checked;
   options.source = &file;
-  const Result<Config> config = Config::from_text("vec=1 block.n=32 num_warps=1");
+  const Result<Config> config = Config::from_text(knobs);
   const Result<CompiledVariant> variant = compile(*kernel, *config, *find_target("host"), options);
   if (!variant) return variant.status();
   const Result<std::unique_ptr<host::Image>> image = host::Image::load(variant->image);
@@ -64,6 +65,69 @@ TEST(People, LanesThatAMaskLeavesOutAreNotChecked) {
 })";
   EXPECT_TRUE(run(kSource, true, {1, 2, 3}, {2, -7, 1}));
   EXPECT_THAT(run(kSource, true, {1, 2, 3}, {2, 9, 1}).message(), HasSubstr("dimension 0 of x"));
+}
+
+constexpr const char* kSmall = "vec=1 num_warps=1";
+
+TEST(People, SlicesBeyondTheirTensorStopACheckedProgram) {
+  constexpr const char* kSource = R"(kernel k(x: f32[N], at: i64[N]) -> (out: f32[N] = 0) {
+  for n in tile(N, block=1) {
+    let s = at[n.begin];
+    out[n] = sum(x[s : s + 2]);
+  }
+})";
+  EXPECT_TRUE(run(kSource, true, {1, 2, 3}, {0, 1, 1}, kSmall));
+  EXPECT_TRUE(run(kSource, false, {1, 2, 3}, {0, 2, 1}, kSmall)) << "the elements that there are";
+  for (const int64_t wrong : {int64_t{2}, int64_t{-1}, int64_t{100}}) {
+    EXPECT_THAT(run(kSource, true, {1, 2, 3}, {0, wrong, 1}, kSmall).message(),
+                HasSubstr("case.tile:4:18: slice out of range: dimension 0 of x, which has extent N"));
+  }
+}
+
+TEST(People, TilesBeyondTheirTensorStopACheckedProgram) {
+  constexpr const char* kLoop = R"(kernel k(x: f32[N], at: i64[N]) -> (out: f32[N] = 0) {
+  for n in tile(N, block=1) {
+    var total = 0.0;
+    for j in tile(at[n.begin] - 2, at[n.begin], block=2) { total += sum(x[j]); }
+    out[n] = total;
+  }
+})";
+  EXPECT_TRUE(run(kLoop, true, {1, 2, 3}, {2, 3, 2}, kSmall));
+  for (const int64_t wrong : {int64_t{4}, int64_t{1}}) {
+    EXPECT_THAT(run(kLoop, true, {1, 2, 3}, {2, wrong, 3}, kSmall).message(),
+                HasSubstr("case.tile:4:73: tile j out of range: dimension 0 of x, which has extent N"));
+  }
+  constexpr const char* kJagged = R"(kernel k(x: f32[N], at: i64[N]) -> (out: f32[N]) {
+  for n in tile(N) {
+    var total = zeros(f32, n);
+    for j in jagged_tile(at[n]) { total += sum(x[n.index[:, None] + j.index[None, :]], dim=1); }
+    out[n] = total;
+  }
+})";
+  EXPECT_TRUE(run(kJagged, true, {1, 2, 3}, {3, 2, 1}, "vec=1 block.n=4 block.j=16 num_warps=1"));
+  EXPECT_THAT(run(kJagged, true, {1, 2, 3}, {3, 3, 1}, "vec=1 block.n=4 block.j=16 num_warps=1").message(),
+              HasSubstr("case.tile:4:48: index out of range"));
+}
+
+TEST(People, StoresLeaveOutWhatIsBeyondInACheckedProgramToo) {
+  constexpr const char* kSource = R"(kernel k(x: f32[N], at: i64[N]) -> (out: f32[N] = 0) {
+  for n in tile(N, block=1) {
+    let s = at[n.begin];
+    out[s : s + 2] = full(f32, 7, 2);
+  }
+})";
+  EXPECT_TRUE(run(kSource, true, {1, 2, 3}, {2, 2, 2}, kSmall));
+}
+
+TEST(People, AConstantIndexIsCheckedAgainstAnExtentThatACallBrings) {
+  constexpr const char* kSource = R"(kernel k(x: f32[N], at: i64[N]) -> (out: f32[N]) {
+  for n in tile(N) {
+    out[n] = x[2] + f32(at[n]);
+  }
+})";
+  EXPECT_TRUE(run(kSource, true, {1, 2, 3}, {0, 0, 0}));
+  EXPECT_THAT(run(kSource, true, {1, 2}, {0, 0}).message(),
+              HasSubstr("case.tile:3:14: index out of range: dimension 0 of x, which has extent N"));
 }
 
 TEST(People, AssertsHoldInACheckedBuildOnly) {

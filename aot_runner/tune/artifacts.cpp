@@ -8,6 +8,7 @@
 #include "heuristics/emit_cpp.h"
 #include "heuristics/report.h"
 #include "runtime/launch/pack.h"
+#include "runtime/launch/pack_format.h"
 
 namespace kaon::runner {
 namespace {
@@ -62,6 +63,21 @@ std::string image_list(const PackContents& pack, const PackVariant& variant) {
   return list;
 }
 
+bool is_pack(const std::string& path, const std::string& bytes) {
+  const bool has_name = std::filesystem::path(path).extension() == ".kpack";
+  return has_name || bytes.compare(0, sizeof kPackMagic, kPackMagic, sizeof kPackMagic) == 0;
+}
+
+/// A pack was named where measurements are wanted; whether the pack itself is whole may be what was asked.
+Status named_a_pack(const std::string& path, const std::string& folder, const std::string& bytes) {
+  const Result<PackContents> pack = read_pack_contents(bytes);
+  const std::string state = pack.is_ok() ? "is a pack" : "is a damaged pack: " + pack.status().message();
+  return Status(
+      Code::kInvalidArgument,
+      fmt::format("{} {}; what is read here are the measurements that it was made from: name {}/{} or its folder", path,
+                  state, folder, kMeasurementsFile));
+}
+
 }  // namespace
 
 std::string pack_file_name(const heuristics::Measurements& measurements) {
@@ -108,6 +124,7 @@ Result<Loaded> load_measurements(const std::string& path) {
   Loaded loaded;
   loaded.folder = file.has_parent_path() ? file.parent_path().string() : ".";
   KAON_ASSIGN_OR_RETURN(const std::string text, read_file(file.string()));
+  if (is_pack(file.string(), text)) return named_a_pack(file.string(), loaded.folder, text);
   KAON_ASSIGN_OR_RETURN(loaded.measurements, heuristics::read_measurements(text, file.string()));
   const fs::path training = fs::path(loaded.folder) / kTrainingFile;
   if (!fs::exists(training)) {

@@ -15,6 +15,7 @@ using kaon::Status;
 static_assert(static_cast<int>(Code::kInternal) == KAON_INTERNAL, "codes are mirrored one by one");
 static_assert(static_cast<int>(Code::kNotPreloaded) == KAON_NOT_PRELOADED, "codes are mirrored one by one");
 static_assert(static_cast<int>(kaon::Match::kForced) == KAON_MATCH_FORCED, "matches are mirrored one by one");
+static_assert(KAON_NUM_MATCHES == kaon::kNumMatches, "matches are mirrored one by one");
 static_assert(sizeof(kaon_kernel_table) == sizeof(kaon::KernelTable), "tables have one layout");
 static_assert(offsetof(kaon_kernel_table, select) == offsetof(kaon::KernelTable, select), "tables have one layout");
 static_assert(offsetof(kaon_kernel_table, pack_hash) == offsetof(kaon::KernelTable, pack_hash),
@@ -153,6 +154,29 @@ kaon_code kaon_call(const kaon_kernel* kernel, void* stream, const kaon_tensor* 
   });
 }
 
+kaon_code kaon_call_variant(const kaon_kernel* kernel, uint64_t fingerprint, void* stream,
+                            const kaon_tensor* const* tensors, int32_t num_tensors, const kaon_scalar* scalars,
+                            int32_t num_scalars, kaon_call_info* info) {
+  return guarded([&]() -> Status {
+    if (kernel == nullptr) return null_argument("kernel");
+    Arguments arguments;
+    KAON_RETURN_IF_ERROR(arguments.take(tensors, num_tensors, scalars, num_scalars));
+    kaon::CallInfo served;
+    Status status = kaon::Kernel::from_handle(kernel).call_variant(
+        fingerprint, stream, arguments.tensors(), num_tensors, arguments.scalars(), num_scalars, &served);
+    if (info != nullptr && served.variant != nullptr) fill_info(served, info);
+    return status;
+  });
+}
+
+kaon_code kaon_config_fingerprint(const char* config, uint64_t* fingerprint) {
+  return guarded([&]() -> Status {
+    if (config == nullptr || fingerprint == nullptr) return null_argument(config == nullptr ? "config" : "fingerprint");
+    KAON_ASSIGN_OR_RETURN(*fingerprint, kaon::config_fingerprint(config));
+    return Status::ok();
+  });
+}
+
 kaon_code kaon_query(const kaon_kernel* kernel, const kaon_tensor* const* tensors, int32_t num_tensors,
                      const kaon_scalar* scalars, int32_t num_scalars, kaon_call_info* info) {
   return guarded([&]() -> Status {
@@ -176,6 +200,23 @@ kaon_code kaon_preload(const kaon_kernel* kernel, kaon_device device) {
     }
     kaon::Device wanted = device.type == KAON_CPU ? kaon::Device::cpu() : kaon::Device::cuda(device.id);
     return kaon::Kernel::from_handle(kernel).preload(wanted);
+  });
+}
+
+kaon_code kaon_read_counts(const kaon_kernel* kernel, kaon_call_counts* counts) {
+  return guarded([&]() -> Status {
+    if (kernel == nullptr || counts == nullptr) return null_argument(kernel == nullptr ? "kernel" : "counts");
+    const kaon::CallCounts read = kaon::Kernel::from_handle(kernel).counts();
+    for (int match = 0; match < KAON_NUM_MATCHES; ++match) counts->by_match[match] = read.by_match[match];
+    return Status::ok();
+  });
+}
+
+kaon_code kaon_reset_counts(const kaon_kernel* kernel) {
+  return guarded([&]() -> Status {
+    if (kernel == nullptr) return null_argument("kernel");
+    kaon::Kernel::from_handle(kernel).reset_counts();
+    return Status::ok();
   });
 }
 

@@ -102,8 +102,9 @@ typedef enum kaon_match {
   KAON_MATCH_OUT_OF_RANGE = 2, /* a dim lies outside the range of the measured shapes */
   KAON_MATCH_OLDER_TABLE = 3,  /* tuned for older hardware; there is no table for this one */
   KAON_MATCH_GENERIC = 4,      /* the variant that accepts everything */
-  KAON_MATCH_FORCED = 5        /* KAON_FORCE_VARIANT or kaon_force_variant() */
+  KAON_MATCH_FORCED = 5        /* KAON_FORCE_VARIANT, kaon_force_variant() or kaon_call_variant() */
 } kaon_match;
+#define KAON_NUM_MATCHES 6
 
 /* "tuned", "interpolated", "out_of_range", "older_table", "generic", "forced"; "unknown" for other numbers. */
 KAON_API const char* kaon_match_name(int32_t match);
@@ -137,6 +138,17 @@ KAON_API kaon_code kaon_call(const kaon_kernel* kernel, void* stream, const kaon
                              int32_t num_tensors, const kaon_scalar* scalars, int32_t num_scalars,
                              kaon_call_info* info);
 
+/* The same with a variant that the program chose: the one whose config has this fingerprint, as kaon_call_info and
+ * kaon_config_fingerprint() give it. Its calls are KAON_MATCH_FORCED. As kaon_call(); KAON_NOT_FOUND when the table that
+ * serves these dtypes on this device has no such variant, KAON_UNSUPPORTED when the device cannot run it,
+ * KAON_INVALID_ARGUMENT when its guards refuse the call. */
+KAON_API kaon_code kaon_call_variant(const kaon_kernel* kernel, uint64_t fingerprint, void* stream,
+                                     const kaon_tensor* const* tensors, int32_t num_tensors, const kaon_scalar* scalars,
+                                     int32_t num_scalars, kaon_call_info* info);
+
+/* The fingerprint of a config written as in kaon_call_info: "block.m=4 num_warps=8". KAON_INVALID_ARGUMENT. */
+KAON_API kaon_code kaon_config_fingerprint(const char* config, uint64_t* fingerprint);
+
 /* Checks a call and fills `info` with what would serve it; loads and launches nothing. Errors as kaon_call(). */
 KAON_API kaon_code kaon_query(const kaon_kernel* kernel, const kaon_tensor* const* tensors, int32_t num_tensors,
                               const kaon_scalar* scalars, int32_t num_scalars, kaon_call_info* info);
@@ -144,6 +156,19 @@ KAON_API kaon_code kaon_query(const kaon_kernel* kernel, const kaon_tensor* cons
 /* Loads everything that calls on `device` can reach, in the calling thread's CUDA context; afterwards every call may be
  * captured into a graph. Blocks. Errors as kaon_call(). */
 KAON_API kaon_code kaon_preload(const kaon_kernel* kernel, kaon_device device);
+
+/* ---- Counters --------------------------------------------------------------------------------------------------- */
+
+/* How many calls of a kernel were served in each way: by_match[KAON_MATCH_TUNED] and so on. */
+typedef struct kaon_call_counts {
+  uint64_t by_match[KAON_NUM_MATCHES];
+} kaon_call_counts;
+
+/* The calls of all threads since the last reset; empty grids are not counted. Calls that run meanwhile may be missing. */
+KAON_API kaon_code kaon_read_counts(const kaon_kernel* kernel, kaon_call_counts* counts);
+
+/* Counts the kernel's calls from zero again. */
+KAON_API kaon_code kaon_reset_counts(const kaon_kernel* kernel);
 
 /* ---- Recording -------------------------------------------------------------------------------------------------- */
 
@@ -160,8 +185,10 @@ KAON_API kaon_code kaon_record_stop(void);
 
 /* ---- Log ------------------------------------------------------------------------------------------------------- */
 
-/* Installs a receiver of the runtime's few log lines (one per kernel, dtypes and device, when they are first used);
- * null silences it, as at the start. It may be called from any thread. */
+/* Installs a receiver of the runtime's few log lines; null silences it, as at the start. There is one per kernel, dtypes
+ * and device when they are first used, and one per kernel and reason when calls are served worse than a tuned table
+ * would. $KAON_LOG_LEVEL bounds them (0 none, 1 errors, 2 and fallbacks, 3 all), $KAON_LOG_FILE names a file to which they
+ * are appended as well. The receiver may be called from any thread. */
 KAON_API void kaon_set_log_sink(void (*sink)(void* user, const char* line), void* user);
 
 #ifdef __cplusplus

@@ -1,8 +1,10 @@
 // How the driver library is found and its functions are bound, and how its errors become statuses.
 #include "runtime/driver/driver.h"
 
-#include <cstdlib>
 #include <dlfcn.h>
+
+#include <cstdlib>
+#include <mutex>
 
 namespace kaon::cuda {
 namespace {
@@ -35,11 +37,19 @@ Code code_of(CuResult result) {
   switch (result) {
     case kCudaSuccess: return Code::kOk;
     case kCudaErrorOutOfMemory: return Code::kOutOfMemory;
+    case kCudaErrorStubLibrary:
+    case kCudaErrorDeviceUnavailable:
     case kCudaErrorNoDevice:
-    case kCudaErrorInvalidDevice: return Code::kNoDevice;
+    case kCudaErrorInvalidDevice:
+    case kCudaErrorSystemNotReady:
+    case kCudaErrorSystemDriverMismatch:
+    case kCudaErrorCompatNotSupportedOnDevice: return Code::kNoDevice;
+    case kCudaErrorFileNotFound:
     case kCudaErrorNotFound: return Code::kNotFound;
     case kCudaErrorNoBinaryForGpu:
-    case kCudaErrorUnsupportedPtxVersion: return Code::kUnsupported;
+    case kCudaErrorUnsupportedPtxVersion:
+    case kCudaErrorJitCompilationDisabled:
+    case kCudaErrorNotSupported: return Code::kUnsupported;
     case kCudaErrorLaunchTimeout: return Code::kTimeout;
     default: return Code::kDriver;
   }
@@ -57,9 +67,9 @@ Result<Driver> load_driver(const std::string& path) {
                                        "; install the NVIDIA driver, or use CPU tensors with the host backend");
   }
   Driver table;
-#define KAON_CUDA_FUNCTION(name, symbol, required, parameters)                                         \
-  table.name = reinterpret_cast<CuResult(*) parameters>(dlsym(library, symbol));                       \
-  if (required && table.name == nullptr) {                                                             \
+#define KAON_CUDA_FUNCTION(name, symbol, required, parameters)                                          \
+  table.name = reinterpret_cast<CuResult(*) parameters>(dlsym(library, symbol));                        \
+  if (required && table.name == nullptr) {                                                              \
     return Status(Code::kNoDevice, path + " has no function " symbol "; update to CUDA 12.0 or newer"); \
   }
 #include "runtime/driver/cuda_functions.inc"
@@ -68,9 +78,14 @@ Result<Driver> load_driver(const std::string& path) {
 }
 
 Result<const Driver*> driver() {
-  static const Result<Driver> table = open_and_initialise();
-  if (!table.is_ok()) return table.status();
-  return &table.value();
+  static std::mutex mutex;
+  static const Driver* table = nullptr;  // leaked on purpose: calls may come while the program is ending
+  std::lock_guard<std::mutex> lock(mutex);
+  if (table == nullptr) {
+    KAON_ASSIGN_OR_RETURN(Driver opened, open_and_initialise());
+    table = new Driver(opened);
+  }
+  return table;
 }
 
 Status to_status(const Driver& driver, CuResult result, const std::string& what) {

@@ -23,8 +23,8 @@ namespace symbols {
 }  // namespace symbols
 
 /// The process's driver: $KAON_CUDA_DRIVER or libcuda.so.1, opened and initialised by the first call, never closed.
-/// kNoDevice when there is no driver, it is too old or it finds no GPU, saying what is missing and the mend; the answer
-/// is the same for the life of the process. Thread-safe.
+/// kNoDevice when there is no driver, it is too old or it finds no GPU, saying what is missing and the mend; the next
+/// call tries again. Thread-safe.
 Result<const Driver*> driver();
 
 /// Opens one driver library without initialising it. As driver() otherwise.
@@ -37,10 +37,10 @@ Status to_status(const Driver& driver, CuResult result, const std::string& what)
 }  // namespace kaon::cuda
 
 /// KAON_CUDA_RETURN_IF_ERROR(driver, launch_kernel, args...): calls, and returns the Status of a failure.
-#define KAON_CUDA_RETURN_IF_ERROR(driver, name, ...)                                                    \
-  do {                                                                                                  \
-    ::kaon::cuda::CuResult kaon_cuda_result_ = (driver).name(__VA_ARGS__);                              \
-    if (kaon_cuda_result_ != ::kaon::cuda::kCudaSuccess) {                                              \
-      return ::kaon::cuda::to_status((driver), kaon_cuda_result_, ::kaon::cuda::symbols::name);         \
-    }                                                                                                   \
+#define KAON_CUDA_RETURN_IF_ERROR(driver, name, ...)                                            \
+  do {                                                                                          \
+    ::kaon::cuda::CuResult kaon_cuda_result_ = (driver).name(__VA_ARGS__);                      \
+    if (kaon_cuda_result_ != ::kaon::cuda::kCudaSuccess) {                                      \
+      return ::kaon::cuda::to_status((driver), kaon_cuda_result_, ::kaon::cuda::symbols::name); \
+    }                                                                                           \
   } while (false)

@@ -11,7 +11,8 @@ Result<ContextGuard> ContextGuard::enter(const Driver& driver, CuContext context
 }
 
 ContextGuard::~ContextGuard() {
-  if (driver_ != nullptr) driver_->ctx_set_current(saved_);
+  // Tried again once: the thread is the caller's.
+  if (driver_ != nullptr && driver_->ctx_set_current(saved_) != kCudaSuccess) driver_->ctx_set_current(saved_);
 }
 
 Result<PrimaryContext> PrimaryContext::retain(const Driver& driver, CuDevice device) {

@@ -39,7 +39,10 @@ class RelaxedCapture {
   RelaxedCapture(const RelaxedCapture&) = delete;
   RelaxedCapture& operator=(const RelaxedCapture&) = delete;
   ~RelaxedCapture() {
-    if (is_exchanged_) driver_.thread_exchange_stream_capture_mode(&mode_);
+    // Tried again once: a thread left in relaxed mode would break captures that it does not mean to.
+    if (is_exchanged_ && driver_.thread_exchange_stream_capture_mode(&mode_) != kCudaSuccess) {
+      driver_.thread_exchange_stream_capture_mode(&mode_);
+    }
   }
 
  private:
@@ -75,13 +78,27 @@ class Owned {
   Handle handle_{};
 };
 
-struct LibraryTraits { static void release(const Driver& d, CuLibrary h) { d.library_unload(h); } };
-struct StreamTraits { static void release(const Driver& d, CuStream h) { d.stream_destroy(h); } };
-struct EventTraits { static void release(const Driver& d, CuEvent h) { d.event_destroy(h); } };
-struct GraphTraits { static void release(const Driver& d, CuGraph h) { d.graph_destroy(h); } };
-struct GraphExecTraits { static void release(const Driver& d, CuGraphExec h) { d.graph_exec_destroy(h); } };
-struct DeviceMemoryTraits { static void release(const Driver& d, CuDevicePtr h) { d.mem_free(h); } };
-struct PinnedMemoryTraits { static void release(const Driver& d, void* h) { d.mem_free_host(h); } };
+struct LibraryTraits {
+  static void release(const Driver& d, CuLibrary h) { d.library_unload(h); }
+};
+struct StreamTraits {
+  static void release(const Driver& d, CuStream h) { d.stream_destroy(h); }
+};
+struct EventTraits {
+  static void release(const Driver& d, CuEvent h) { d.event_destroy(h); }
+};
+struct GraphTraits {
+  static void release(const Driver& d, CuGraph h) { d.graph_destroy(h); }
+};
+struct GraphExecTraits {
+  static void release(const Driver& d, CuGraphExec h) { d.graph_exec_destroy(h); }
+};
+struct DeviceMemoryTraits {
+  static void release(const Driver& d, CuDevicePtr h) { d.mem_free(h); }
+};
+struct PinnedMemoryTraits {
+  static void release(const Driver& d, void* h) { d.mem_free_host(h); }
+};
 
 using Library = Owned<CuLibrary, LibraryTraits>;
 using Stream = Owned<CuStream, StreamTraits>;

@@ -1,6 +1,7 @@
 // Blocks over OS threads: helpers sleep between runs, the caller of run() works too.
 #include "runtime/host/machine.h"
 
+#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -139,9 +140,23 @@ Status Machine::run(KernelFunction kernel, const Grid& grid, const int64_t* slot
   return Status(Code::kInternal, "block " + std::to_string(s.error_block) + ", " + s.error);
 }
 
+namespace {
+
+// Leaked on purpose: calls may run while the program is ending, and a child has none of the helpers to wait for.
+std::atomic<Machine*> the_machine{nullptr};
+
+void after_fork_in_child() { the_machine.store(nullptr, std::memory_order_relaxed); }
+
+}  // namespace
+
 Machine& shared_machine() {
-  static Machine machine;
-  return machine;
+  Machine* machine = the_machine.load(std::memory_order_acquire);
+  if (machine != nullptr) return *machine;
+  static const int registered = pthread_atfork(nullptr, nullptr, after_fork_in_child);
+  (void)registered;
+  auto made = std::make_unique<Machine>();
+  // The first of several threads wins.
+  return the_machine.compare_exchange_strong(machine, made.get()) ? *made.release() : *machine;
 }
 
 }  // namespace kaon::host

@@ -49,7 +49,8 @@ class Backend {
   /// kNoDevice when there is no such device, saying what is missing.
   virtual Result<DeviceFacts> device_facts(int device) = 0;
 
-  /// The context in which a call on tensors of `device` runs now, as a non-zero key for caches of function handles.
+  /// The context in which a call on tensors of `device` runs now, as a key for caches of function handles: two contexts
+  /// never have the same one, not even one after the other.
   virtual Status current_context(int device, uint64_t* context) = 0;
 
   /// Asked once per context and device, before anything is cached for them: kInvalidArgument when the calling thread's

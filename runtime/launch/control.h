@@ -2,6 +2,7 @@
 // on, and whether its calls are recorded.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "runtime/base/status.h"
@@ -21,6 +22,10 @@ Status register_tables(const KernelTableList& list);
 /// `index`, `0xfingerprint`, `kernel=index` or `kernel=0xfingerprint`; without a kernel it is for all of them, and a
 /// fingerprint is ignored by kernels that have no such variant. kInvalidArgument with the item that is malformed.
 Status force_variant(const std::string& spec);
+
+/// The fingerprint by which variants are named, of a config written as CallInfo and explain write it: "block.m=4
+/// num_warps=8". kInvalidArgument for what is no config.
+Result<uint64_t> config_fingerprint(const std::string& config);
 
 /// Counts the shapes of calls from now on; flush_recording(), stop_recording() and the end of the process append them
 /// to the file at `path`, one JSON object a line, for `aot_runner tune --shapes`. Several processes may append to one

@@ -1,10 +1,11 @@
 // How the launch path's questions are put to the CUDA driver.
 #include "runtime/launch/cuda_backend.h"
 
+#include <pthread.h>
+
 #include <atomic>
-#include <memory>
+#include <deque>
 #include <mutex>
-#include <vector>
 
 #include "runtime/driver/device.h"
 #include "runtime/driver/driver.h"
@@ -27,35 +28,26 @@ class CudaBackend : public Backend {
 
   Result<DeviceFacts> device_facts(int device) override {
     std::lock_guard<std::mutex> lock(mutex_);
-    for (const DeviceFacts& known : facts_) {
-      if (known.device == device) return known;
-    }
-    KAON_ASSIGN_OR_RETURN(cuda::DeviceInfo info, cuda::device_info(driver_, device));
-    DeviceFacts facts;
-    facts.hardware = "sm" + std::to_string(info.sm);
-    facts.name = info.name;
-    facts.device = device;
-    facts.sm = info.sm;
-    facts.num_sms = static_cast<uint32_t>(info.num_sms);
-    facts.max_shared_bytes = static_cast<uint32_t>(info.max_shared_bytes);
-    facts.registers_per_block = static_cast<uint32_t>(info.registers_per_block);
-    facts.max_threads = static_cast<uint32_t>(info.max_threads_per_block);
-    facts_.push_back(facts);
-    return facts;
+    KAON_ASSIGN_OR_RETURN(const KnownDevice* known, find_device(device));
+    return known->facts;
   }
 
+  // By its identity, which is never given twice: a context may be followed by another one at the same address.
   Status current_context(int device, uint64_t* context) override {
-    CuContext current = nullptr;
-    KAON_CUDA_RETURN_IF_ERROR(driver_, ctx_get_current, &current);
-    if (current == nullptr) return adopt_primary_context(device, context);
-    *context = reinterpret_cast<uint64_t>(current);
+    unsigned long long id = 0;
+    const CuResult result = driver_.ctx_get_id(nullptr, &id);
+    if (__builtin_expect(result != cuda::kCudaSuccess, 0)) return adopt_context(result, device, context);
+    *context = id;
     return Status::ok();
   }
 
   Status check_context(int device) override {
     cuda::CuDevice current = 0, wanted = 0;
-    KAON_ASSIGN_OR_RETURN(cuda::DeviceInfo info, cuda::device_info(driver_, device));
-    wanted = info.device;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      KAON_ASSIGN_OR_RETURN(const KnownDevice* known, find_device(device));
+      wanted = known->handle;
+    }
     KAON_CUDA_RETURN_IF_ERROR(driver_, ctx_get_device, &current);
     if (current == wanted) return Status::ok();
     return {Code::kInvalidArgument, "the tensors lie on cuda:" + std::to_string(device) +
@@ -98,25 +90,58 @@ class CudaBackend : public Backend {
 
   Result<bool> is_capturing(void* stream) override {
     cuda::CuCaptureStatus status = cuda::kCaptureNone;
-    KAON_CUDA_RETURN_IF_ERROR(driver_, stream_is_capturing, static_cast<CuStream>(stream), &status);
+    const CuResult result = driver_.stream_is_capturing(static_cast<CuStream>(stream), &status);
+    // The legacy default stream while a stream is captured that waits for it: work on it would be part of the capture.
+    if (result == cuda::kCudaErrorStreamCaptureImplicit) return true;
+    if (result != cuda::kCudaSuccess) return cuda::to_status(driver_, result, cuda::symbols::stream_is_capturing);
     return status != cuda::kCaptureNone;
   }
 
  private:
-  // A thread without a context gets the device's primary one, as it would from the CUDA runtime.
-  Status adopt_primary_context(int device, uint64_t* context) {
+  struct KnownDevice {
+    DeviceFacts facts;
+    cuda::CuDevice handle = 0;
+    CuContext primary = nullptr;  // null until a thread needed it; kept for good
+  };
+
+  // Needs the lock. The devices lie in a deque: their places do not change.
+  Result<KnownDevice*> find_device(int device) {
+    for (KnownDevice& known : devices_) {
+      if (known.facts.device == device) return &known;
+    }
+    KAON_ASSIGN_OR_RETURN(cuda::DeviceInfo info, cuda::device_info(driver_, device));
+    KnownDevice known;
+    known.handle = info.device;
+    known.facts.hardware = "sm" + std::to_string(info.sm);
+    known.facts.name = info.name;
+    known.facts.device = device;
+    known.facts.sm = info.sm;
+    known.facts.num_sms = static_cast<uint32_t>(info.num_sms);
+    known.facts.max_shared_bytes = static_cast<uint32_t>(info.max_shared_bytes);
+    known.facts.registers_per_block = static_cast<uint32_t>(info.registers_per_block);
+    known.facts.max_threads = static_cast<uint32_t>(info.max_threads_per_block);
+    devices_.push_back(std::move(known));
+    return &devices_.back();
+  }
+
+  // A thread without a context gets the device's primary one, as it would from the CUDA runtime. `result` is what
+  // cuCtxGetId said.
+  __attribute__((noinline, cold)) Status adopt_context(CuResult result, int device, uint64_t* context) {
+    CuContext current = nullptr;
+    if (result == cuda::kCudaErrorInvalidContext) KAON_CUDA_RETURN_IF_ERROR(driver_, ctx_get_current, &current);
+    if (result != cuda::kCudaErrorInvalidContext || current != nullptr) {
+      return cuda::to_status(driver_, result, cuda::symbols::ctx_get_id);
+    }
     std::lock_guard<std::mutex> lock(mutex_);
-    CuContext primary = nullptr;
-    for (const Primary& known : primaries_) {
-      if (known.device == device) primary = known.context;
+    KAON_ASSIGN_OR_RETURN(KnownDevice * known, find_device(device));
+    cuda::RelaxedCapture relaxed(driver_);
+    if (known->primary == nullptr) {
+      KAON_CUDA_RETURN_IF_ERROR(driver_, device_primary_ctx_retain, &known->primary, known->handle);
     }
-    if (primary == nullptr) {
-      KAON_ASSIGN_OR_RETURN(cuda::DeviceInfo info, cuda::device_info(driver_, device));
-      KAON_CUDA_RETURN_IF_ERROR(driver_, device_primary_ctx_retain, &primary, info.device);
-      primaries_.push_back({device, primary});
-    }
-    KAON_CUDA_RETURN_IF_ERROR(driver_, ctx_set_current, primary);
-    *context = reinterpret_cast<uint64_t>(primary);
+    KAON_CUDA_RETURN_IF_ERROR(driver_, ctx_set_current, known->primary);
+    unsigned long long id = 0;
+    KAON_CUDA_RETURN_IF_ERROR(driver_, ctx_get_id, nullptr, &id);
+    *context = id;
     return Status::ok();
   }
 
@@ -142,43 +167,65 @@ class CudaBackend : public Backend {
     return Status::ok();
   }
 
-  struct Primary {
-    int device;
-    CuContext context;
-  };
   const cuda::Driver& driver_;
   std::mutex mutex_;
-  std::vector<DeviceFacts> facts_;
-  std::vector<Primary> primaries_;
+  std::deque<KnownDevice> devices_;
 };
 
-struct BackendOrError {
-  Status status;
-  std::unique_ptr<CudaBackend> backend;
-};
+// What a child has of a parent that used CUDA: the driver does not survive a fork, and calls of it may hang.
+class ForkedBackend final : public Backend {
+ public:
+  const char* name() const override { return "cuda"; }
+  Result<DeviceFacts> device_facts(int) override { return refused(); }
+  Status current_context(int, uint64_t*) override { return refused(); }
+  Result<void*> load_image(const ImageBytes&, const std::string&) override { return refused(); }
+  Result<void*> load_function(void*, const char*, int, uint32_t) override { return refused(); }
+  Status launch(void*, const LaunchDims&, const int64_t*, int, void*) override { return refused(); }
+  Status zero(void*, size_t, void*) override { return refused(); }
+  Result<bool> is_capturing(void*) override { return refused(); }
 
-const BackendOrError& instance() {
-  // Leaked on purpose: calls may come while the program is ending.
-  static const BackendOrError* const made = [] {
-    auto* answer = new BackendOrError;
-    Result<const cuda::Driver*> driver = cuda::driver();
-    answer->status = driver.status();
-    if (driver.is_ok()) answer->backend = std::make_unique<CudaBackend>(**driver);
-    return answer;
-  }();
-  return *made;
-}
+ private:
+  static Status refused() {
+    return {Code::kUnsupported,
+            "this process was forked from one that had used CUDA, which does not survive a fork; fork before the first "
+            "call on a GPU, or start the process anew"};
+  }
+};
 
 std::atomic<Backend*> installed_host_backend{nullptr};
 std::atomic<Backend*> made_cuda_backend{nullptr};
+std::atomic<bool> is_cuda_touched{false};  // the driver was initialised, or is being initialised
+
+Backend* forked_backend = nullptr;  // made before it is needed: a child may not allocate
+
+void after_fork_in_child() {
+  if (is_cuda_touched.load(std::memory_order_relaxed))
+    made_cuda_backend.store(forked_backend, std::memory_order_release);
+}
 
 }  // namespace
 
 Status cuda_backend(Backend** backend) {
-  const BackendOrError& made = instance();
-  *backend = made.backend.get();
+  *backend = ready_cuda_backend();
+  if (*backend != nullptr) return Status::ok();
+  static std::mutex mutex;
+  std::lock_guard<std::mutex> lock(mutex);
+  *backend = ready_cuda_backend();
+  if (*backend != nullptr) return Status::ok();
+  if (forked_backend == nullptr) {
+    forked_backend = new ForkedBackend;
+    pthread_atfork(nullptr, nullptr, after_fork_in_child);
+  }
+  is_cuda_touched = true;
+  Result<const cuda::Driver*> driver = cuda::driver();
+  if (!driver.is_ok()) {
+    is_cuda_touched = false;
+    return driver.status();
+  }
+  // Leaked on purpose: calls may come while the program is ending.
+  *backend = new CudaBackend(**driver);
   made_cuda_backend.store(*backend, std::memory_order_release);
-  return *backend != nullptr ? Status::ok() : made.status;
+  return Status::ok();
 }
 
 Backend* ready_cuda_backend() { return made_cuda_backend.load(std::memory_order_acquire); }

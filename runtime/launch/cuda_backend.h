@@ -5,7 +5,8 @@
 
 namespace kaon {
 
-/// The process's CUDA backend; made by the first call. kNoDevice as kaon::cuda::driver() reports it.
+/// The process's CUDA backend; made by the first call that finds a driver. kNoDevice as kaon::cuda::driver() reports
+/// it. In a child of a process that had used CUDA everything that the backend is asked gives kUnsupported.
 Status cuda_backend(Backend** backend);
 
 /// The same without a Status: null until cuda_backend() has succeeded.

@@ -16,9 +16,36 @@ std::string needs(const char* what, uint32_t needed, uint32_t has) {
   return "needs " + std::to_string(needed) + " " + what + ", the device has " + std::to_string(has);
 }
 
-// Binary code runs on the same major; an older minor is worth less than a nearer one.
+// Any binary is preferred to PTX, which the driver would have to compile.
 constexpr int kBinaryRank = 1000;
 constexpr int kPtxRank = 1;
+
+// The chips, by compute capability, on which an image for one of them runs.
+enum class Reach : uint8_t {
+  kExact,  // that one
+  kMajor,  // the same major, and an equal or higher minor
+  kNewer,  // that one and all that came after it
+};
+
+struct ImageRule {
+  bool is_ptx;  // else cubin or fatbin
+  char suffix;  // of the target: sm_90a, sm_100f
+  Reach reach;
+};
+
+constexpr ImageRule kImageRules[] = {
+    {false, '\0', Reach::kMajor}, {false, 'a', Reach::kExact}, {false, 'f', Reach::kMajor},
+    {true, '\0', Reach::kNewer},  {true, 'a', Reach::kExact},  {true, 'f', Reach::kMajor},
+};
+
+bool reaches(Reach reach, int image_sm, int device_sm) {
+  switch (reach) {
+    case Reach::kExact: return image_sm == device_sm;
+    case Reach::kMajor: return image_sm / 10 == device_sm / 10 && image_sm <= device_sm;
+    case Reach::kNewer: return image_sm <= device_sm;
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -47,18 +74,17 @@ int hardware_sm(const std::string& hardware) {
 int image_rank(const std::string& target, ImageKind kind, const DeviceFacts& facts, PtxRule ptx) {
   TargetName name;
   if (!parse_target(target, &name)) return 0;
-  bool is_host_device = facts.sm == 0;
-  if (name.is_host || is_host_device || kind == ImageKind::kHostElf) {
-    return name.is_host && is_host_device && kind == ImageKind::kHostElf ? kBinaryRank : 0;
+  if (name.is_host || facts.sm == 0 || kind == ImageKind::kHostElf) {
+    return name.is_host && facts.sm == 0 && kind == ImageKind::kHostElf ? kBinaryRank : 0;
   }
-  if (name.suffix == 'a' && name.sm != facts.sm) return 0;
-  if (kind == ImageKind::kPtx) {
-    bool runs = name.suffix == 'f' ? name.sm / 10 == facts.sm / 10 && name.sm <= facts.sm : name.sm <= facts.sm;
-    return runs && ptx == PtxRule::kAllowed ? kPtxRank + std::min(name.sm, 500) : 0;
+  const bool is_ptx = kind == ImageKind::kPtx;
+  for (const ImageRule& rule : kImageRules) {
+    if (rule.is_ptx != is_ptx || rule.suffix != name.suffix || !reaches(rule.reach, name.sm, facts.sm)) continue;
+    if (is_ptx) return ptx == PtxRule::kAllowed ? kPtxRank + std::min(name.sm, 500) : 0;
+    // A nearer minor is worth more, and code for this very architecture more than plain code.
+    return kBinaryRank + (name.sm % 10) * 2 + (name.suffix != '\0' ? 1 : 0);
   }
-  if (name.sm / 10 != facts.sm / 10 || name.sm > facts.sm) return 0;
-  // An architecture-specific image is preferred to the plain one for the same chip.
-  return kBinaryRank + (name.sm % 10) * 2 + (name.suffix != '\0' ? 1 : 0);
+  return 0;
 }
 
 int choose_image(const PackVariant& variant, const std::vector<PackImageView>& images, const DeviceFacts& facts,

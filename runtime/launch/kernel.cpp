@@ -1,6 +1,7 @@
 // The path of every call, from arguments to a launch. Keep it free of allocation, locks and shared writes.
 #include "runtime/launch/kernel.h"
 
+#include "runtime/launch/counters.h"
 #include "runtime/launch/cuda_backend.h"
 #include "runtime/launch/kernel_entry.h"
 #include "runtime/launch/record.h"
@@ -43,6 +44,11 @@ KAON_COLD Status launch_failed(const Candidate& candidate, int64_t programs, con
                              std::to_string(candidate.dims.threads) + " threads: " + status.message()};
 }
 
+KAON_COLD Status clear_failed(const Candidate& candidate, int tensor, const Status& status) {
+  return {status.code(),
+          title(candidate) + ", clearing " + candidate.signature->tensors[tensor].name + ": " + status.message()};
+}
+
 // The backend of a kind of device; null with the reason in `*error`.
 Backend* backend_for(DeviceKind kind, const std::string& kernel, Status* error) {
   Backend* backend = kind == DeviceKind::kCuda ? ready_cuda_backend() : host_backend();
@@ -59,6 +65,20 @@ Status run_kernel(const ResolvedTable& table, const Candidate& candidate, int64_
   void* function = candidate.function.load(std::memory_order_acquire);
   Status status = table.backend().launch(function, dims, slots, table.checker().num_slots(), stream);
   return status.is_ok() ? status : launch_failed(candidate, programs, status);
+}
+
+Status run_steps(const ResolvedTable& table, const Candidate& candidate, int64_t programs, const int64_t* slots,
+                 void* stream) {
+  Status status;
+  for (const LaunchStep& step : *candidate.steps) {
+    if (step.kind == StepKind::kKernel) {
+      status = run_kernel(table, candidate, programs, slots, stream);
+    } else if (status = zero_tensor(table, step.tensor, slots, stream); !status.is_ok()) {
+      return clear_failed(candidate, step.tensor, status);
+    }
+    if (!status.is_ok()) return status;
+  }
+  return status;
 }
 
 }  // namespace
@@ -89,8 +109,13 @@ Status Kernel::preload(Device device) const {
   return entry_->preload(*backend, device.ordinal);
 }
 
-Status Kernel::run(void* stream, const TensorView* const* tensors, int num_tensors, const ScalarValue* scalars,
-                   int num_scalars, CallInfo* info, Action action) const {
+CallCounts Kernel::counts() const { return read_counts(entry_->id()); }
+
+void Kernel::reset_counts() const { kaon::reset_counts(entry_->id()); }
+
+inline __attribute__((always_inline)) Status Kernel::serve(void* stream, const TensorView* const* tensors,
+                                                           int num_tensors, const ScalarValue* scalars, int num_scalars,
+                                                           CallInfo* info, Action action, uint64_t fingerprint) const {
   ResolvedKey key;
   bool is_well_formed = num_tensors >= 1 && num_tensors <= kMaxTensors;
   for (int i = 0; is_well_formed && i < num_tensors; ++i) {
@@ -108,7 +133,7 @@ Status Kernel::run(void* stream, const TensorView* const* tensors, int num_tenso
   if (table == nullptr) {
     Result<const ResolvedTable*> resolved = entry_->resolve(*backend, key, tensors, num_tensors, num_scalars);
     if (!resolved.is_ok()) {
-      if (is_recording() && action == Action::kLaunch) {
+      if (is_recording() && action != Action::kQuery) {
         entry_->record_unserved(tensors, num_tensors, scalars, num_scalars);
       }
       return resolved.status();
@@ -123,24 +148,34 @@ Status Kernel::run(void* stream, const TensorView* const* tensors, int num_tenso
   if (!checker.fill(tensors, scalars, slots, &status)) return status;
 
   int leaf = -1;
-  Candidate* candidate = table->choose(slots, &leaf);
-  if (candidate == nullptr) return table->choose_failure(slots, leaf);
-  int64_t programs = evaluate(candidate->programs, slots);
-  if (programs > kMaxPrograms) return too_many_programs(*candidate, programs);
-  if (info != nullptr) {
-    *info = {table->match(*candidate, leaf, slots), &candidate->facts, leaf, programs < 0 ? 0 : programs};
+  Candidate* candidate = nullptr;
+  if (__builtin_expect(action == Action::kLaunchVariant, 0)) {
+    candidate = table->route(fingerprint, slots, &status);
+    if (candidate == nullptr) return status;
+  } else {
+    candidate = table->choose(slots, &leaf);
+    if (candidate == nullptr) return table->choose_failure(slots, leaf);
   }
+  int64_t programs = candidate->num_programs(slots);
+  if (programs > kMaxPrograms) return too_many_programs(*candidate, programs);
+  const Match match = table->match(*candidate, leaf, slots);
+  if (info != nullptr) *info = {match, &candidate->facts, leaf, programs < 0 ? 0 : programs};
   if (action == Action::kQuery) return Status::ok();
   if (is_recording() && programs > 0) record_call(checker.signature(), slots);
   if (candidate->function.load(std::memory_order_acquire) == nullptr) {
     KAON_RETURN_IF_ERROR(entry_->load(*table, *candidate, stream, LoadRule::kOnCall));
   }
-  if (candidate->is_single_step) return run_kernel(*table, *candidate, programs, slots, stream);
-  for (const LaunchStep& step : *candidate->steps) {
-    status = step.kind == StepKind::kZero ? zero_tensor(*table, step.tensor, slots, stream)
-                                          : run_kernel(*table, *candidate, programs, slots, stream);
-    if (!status.is_ok()) return status;
-  }
+  status = candidate->is_single_step ? run_kernel(*table, *candidate, programs, slots, stream)
+                                     : run_steps(*table, *candidate, programs, slots, stream);
+  if (!status.is_ok()) return status;
+  if (programs > 0 && count_call(entry_->id(), match)) entry_->note_match(*table, *candidate, match, leaf, slots);
+  return status;
+}
+
+Status Kernel::run(void* stream, const TensorView* const* tensors, int num_tensors, const ScalarValue* scalars,
+                   int num_scalars, CallInfo* info, Action action, uint64_t fingerprint) const {
+  Status status = serve(stream, tensors, num_tensors, scalars, num_scalars, info, action, fingerprint);
+  if (__builtin_expect(!status.is_ok(), 0)) count_error(status.code());
   return status;
 }
 

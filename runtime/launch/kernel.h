@@ -48,6 +48,16 @@ class Kernel {
     return run(stream, tensors, num_tensors, scalars, num_scalars, info, Action::kLaunch);
   }
 
+  /// The same with a variant that the program chose: the one whose config has this fingerprint, as CallInfo, explain
+  /// and config_fingerprint() give it. Served calls are `forced`.
+  ///
+  /// As call(); kNotFound when the table that serves these dtypes on this device has no such variant, kUnsupported when
+  /// the device cannot run it, kInvalidArgument when its guards refuse the call.
+  Status call_variant(uint64_t fingerprint, void* stream, const TensorView* const* tensors, int num_tensors,
+                      const ScalarValue* scalars = nullptr, int num_scalars = 0, CallInfo* info = nullptr) const {
+    return run(stream, tensors, num_tensors, scalars, num_scalars, info, Action::kLaunchVariant, fingerprint);
+  }
+
   /// Checks a call and says what would serve it, without loading or launching anything.
   Status query(const TensorView* const* tensors, int num_tensors, const ScalarValue* scalars, int num_scalars,
                CallInfo* info) const {
@@ -58,11 +68,18 @@ class Kernel {
   /// every call may be captured into a graph. Blocks. Errors as call().
   Status preload(Device device) const;
 
+  /// How many calls were served in each way since the last reset, on all threads; empty grids are not counted. Each
+  /// thread counts for itself, so calls that run meanwhile may be missing.
+  CallCounts counts() const;
+  void reset_counts() const;
+
  private:
-  enum class Action : uint8_t { kLaunch, kQuery };
+  enum class Action : uint8_t { kLaunch, kLaunchVariant, kQuery };
   explicit Kernel(KernelEntry* entry) : entry_(entry) {}
   Status run(void* stream, const TensorView* const* tensors, int num_tensors, const ScalarValue* scalars,
-             int num_scalars, CallInfo* info, Action action) const;
+             int num_scalars, CallInfo* info, Action action, uint64_t fingerprint = 0) const;
+  Status serve(void* stream, const TensorView* const* tensors, int num_tensors, const ScalarValue* scalars,
+               int num_scalars, CallInfo* info, Action action, uint64_t fingerprint) const;
 
   KernelEntry* entry_;
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/launch/fallback.h"
 #include "runtime/launch/log.h"
 #include "runtime/launch/record.h"
 #include "runtime/launch/registry.h"
@@ -182,21 +183,26 @@ Result<const ResolvedTable*> KernelEntry::resolve_locked(Backend& backend, const
   return static_cast<const ResolvedTable*>(nullptr);
 }
 
-Result<const ResolvedTable*> KernelEntry::resolve(Backend& backend, const ResolvedKey& key,
-                                                  const TensorView* const* tensors, int num_tensors, int num_scalars) {
+Result<const ResolvedTable*> KernelEntry::resolve_and_log(Backend& backend, const ResolvedKey& key,
+                                                          std::string* reasons) {
   start_recording_from_environment();
-  std::string log;
   const ResolvedTable* table = nullptr;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    KAON_ASSIGN_OR_RETURN(table, resolve_locked(backend, key, &log));
-    if (table == nullptr) {
-      KAON_ASSIGN_OR_RETURN(DeviceFacts facts, backend.device_facts(key.device));
-      return no_table(facts, tensors, num_tensors, num_scalars, log);
-    }
+    KAON_ASSIGN_OR_RETURN(table, resolve_locked(backend, key, reasons));
   }
-  if (!log.empty()) log_line(log);
+  if (table != nullptr && !reasons->empty()) log_line(LogLevel::kInfo, *reasons);
   return table;
+}
+
+Result<const ResolvedTable*> KernelEntry::resolve(Backend& backend, const ResolvedKey& key,
+                                                  const TensorView* const* tensors, int num_tensors, int num_scalars) {
+  std::string reasons;
+  KAON_ASSIGN_OR_RETURN(const ResolvedTable* table, resolve_and_log(backend, key, &reasons));
+  if (table != nullptr) return table;
+  KAON_ASSIGN_OR_RETURN(DeviceFacts facts, backend.device_facts(key.device));
+  std::lock_guard<std::mutex> lock(mutex_);
+  return no_table(facts, tensors, num_tensors, num_scalars, reasons);
 }
 
 Status KernelEntry::no_table(const DeviceFacts& facts, const TensorView* const* tensors, int num_tensors,
@@ -227,19 +233,32 @@ Status KernelEntry::no_table(const DeviceFacts& facts, const TensorView* const* 
 
 void KernelEntry::record_unserved(const TensorView* const* tensors, int num_tensors, const ScalarValue* scalars,
                                   int num_scalars) {
+  for (const Signature& signature : signatures()) {
+    Signature bound = signature;
+    if (!bind_dtypes(tensors, num_tensors, &bound) || num_scalars != static_cast<int>(bound.scalars.size())) continue;
+    int64_t slots[kMaxSlots];
+    Status refused;
+    if (ArgumentChecker(bound).fill(tensors, scalars, slots, &refused)) return record_call(bound, slots);
+  }
+}
+
+std::vector<Signature> KernelEntry::signatures() {
   std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<Signature> all;
   for (PackSource& source : sources_) {
     if (!read_pack(source).is_ok()) continue;
-    for (const PackTable& table : source.pack->tables()) {
-      Signature signature = table.signature;
-      if (!bind_dtypes(tensors, num_tensors, &signature) || num_scalars != static_cast<int>(signature.scalars.size())) {
-        continue;
-      }
-      int64_t slots[kMaxSlots];
-      Status refused;
-      if (ArgumentChecker(signature).fill(tensors, scalars, slots, &refused)) return record_call(signature, slots);
-    }
+    for (const PackTable& table : source.pack->tables()) all.push_back(table.signature);
   }
+  return all;
+}
+
+void KernelEntry::note_match(const ResolvedTable& table, const Candidate& candidate, Match match, int leaf,
+                             const int64_t* slots) {
+  if (!is_logged(LogLevel::kWarning)) return;
+  const unsigned bit = 1u << static_cast<int>(match);
+  if ((noted_.fetch_or(bit, std::memory_order_relaxed) & bit) != 0) return;
+  const std::string line = fallback_line(table, candidate, match, leaf, slots);
+  if (!line.empty()) log_line(LogLevel::kWarning, line);
 }
 
 Status KernelEntry::load(const ResolvedTable& table, Candidate& candidate, void* stream, LoadRule rule) {
@@ -248,8 +267,11 @@ Status KernelEntry::load(const ResolvedTable& table, Candidate& candidate, void*
   Backend& backend = table.backend();
   std::string what = name_ + " variant " + std::to_string(candidate.facts.index) + " (" + candidate.facts.config + ")";
   if (rule == LoadRule::kOnCall) {
-    KAON_ASSIGN_OR_RETURN(bool is_capturing, backend.is_capturing(stream));
-    if (is_capturing) {
+    const Result<bool> is_capturing = backend.is_capturing(stream);
+    if (!is_capturing.is_ok()) {
+      return {is_capturing.status().code(), what + ": " + is_capturing.status().message()};
+    }
+    if (*is_capturing) {
       return {Code::kNotPreloaded, what + " is first used inside a stream capture; call preload() before capturing"};
     }
   }
@@ -286,15 +308,17 @@ Status KernelEntry::preload(Backend& backend, int device) {
   Status unsupported;
   for (uint64_t bits : dtypes) {
     key.dtypes = bits;
-    Result<const ResolvedTable*> table = resolve(backend, key, nullptr, 0, 0);
-    if (!table.is_ok() && table.status().code() == Code::kUnsupported) {
+    std::string reasons;
+    KAON_ASSIGN_OR_RETURN(const ResolvedTable* table, resolve_and_log(backend, key, &reasons));
+    if (table == nullptr) {
       // A binding that only tables of other hardware have: no call can reach it.
-      unsupported = table.status();
+      KAON_ASSIGN_OR_RETURN(DeviceFacts facts, backend.device_facts(device));
+      std::lock_guard<std::mutex> lock(mutex_);
+      unsupported = no_table(facts, nullptr, 0, 0, reasons);
       continue;
     }
-    if (!table.is_ok()) return table.status();
-    for (const auto& candidate : (*table)->candidates()) {
-      KAON_RETURN_IF_ERROR(load(**table, *candidate, nullptr, LoadRule::kPreload));
+    for (const auto& candidate : table->candidates()) {
+      KAON_RETURN_IF_ERROR(load(*table, *candidate, nullptr, LoadRule::kPreload));
     }
     is_any_loaded = true;
   }

@@ -20,11 +20,13 @@ enum class LoadRule : uint8_t {
 /// Lives as long as the process; find() is lock-free, all else takes the entry's lock.
 class KernelEntry {
  public:
-  explicit KernelEntry(std::string name) : name_(std::move(name)) { start_generation(); }
+  KernelEntry(std::string name, uint32_t id) : name_(std::move(name)), id_(id) { start_generation(); }
   KernelEntry(const KernelEntry&) = delete;
   KernelEntry& operator=(const KernelEntry&) = delete;
 
   const std::string& name() const { return name_; }
+  /// 0, 1, .. in the order in which the process's kernels were first named.
+  uint32_t id() const { return id_; }
 
   /// The table for a key if it is ready, else null.
   const ResolvedTable* find(const ResolvedKey& key) const {
@@ -42,6 +44,9 @@ class KernelEntry {
   /// that it fits, but for its dtypes, says what its dims are. A call that fits none is not counted.
   void record_unserved(const TensorView* const* tensors, int num_tensors, const ScalarValue* scalars, int num_scalars);
 
+  /// Tells the log why a call was not served by what was tuned for it: once per reason in the life of the process.
+  void note_match(const ResolvedTable& table, const Candidate& candidate, Match match, int leaf, const int64_t* slots);
+
   /// Loads the code of a candidate of `table`. kNotPreloaded when `stream` is being captured.
   Status load(const ResolvedTable& table, Candidate& candidate, void* stream, LoadRule rule);
 
@@ -57,6 +62,9 @@ class KernelEntry {
   /// Makes later calls look up again.
   void invalidate();
 
+  /// What all but find() takes; for who must hold it across a fork.
+  std::mutex& mutex() { return mutex_; }
+
  private:
   static constexpr size_t kBuckets = 16;
   struct Generation {
@@ -64,15 +72,20 @@ class KernelEntry {
   };
 
   void start_generation();
+  std::vector<Signature> signatures();  // of every table that can be read
   Status add_directory_packs();
   Status read_pack(PackSource& source);
   Result<const ResolvedTable*> resolve_locked(Backend& backend, const ResolvedKey& key, std::string* log);
+  // Null when no table with these dtypes runs on the device, with the reasons.
+  Result<const ResolvedTable*> resolve_and_log(Backend& backend, const ResolvedKey& key, std::string* reasons);
   Result<const ResolvedTable*> publish(ResolveInput input, std::string* log);
   Status no_table(const DeviceFacts& facts, const TensorView* const* tensors, int num_tensors, int num_scalars,
                   const std::string& reasons) const;
   const PackTable* find_table(const Pack& pack, uint64_t dtypes) const;
 
   std::string name_;
+  uint32_t id_;
+  std::atomic<unsigned> noted_{0};  // one bit for each Match that the log was told of
   mutable std::mutex mutex_;
   std::atomic<Generation*> generation_{nullptr};
   Status reported_;

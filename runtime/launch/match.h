@@ -11,17 +11,31 @@ enum class Match : uint8_t {
   kOutOfRange,    // a dim lies outside the range of the measured shapes
   kOlderTable,    // tuned for older hardware; no table for this one
   kGeneric,       // the variant that accepts everything: no tuned one fits the call, or no table fits the device
-  kForced,        // KAON_FORCE_VARIANT or force_variant()
+  kForced,        // KAON_FORCE_VARIANT, force_variant() or call_variant()
 };
+
+constexpr int kNumMatches = 6;
 
 /// "tuned", "interpolated", "out_of_range", "older_table", "generic", "forced".
 const char* match_name(Match match);
 
+/// How many calls of a kernel were served in each way.
+struct CallCounts {
+  uint64_t by_match[kNumMatches] = {};
+
+  uint64_t operator[](Match match) const { return by_match[static_cast<int>(match)]; }
+  uint64_t total() const {
+    uint64_t sum = 0;
+    for (uint64_t count : by_match) sum += count;
+    return sum;
+  }
+};
+
 /// One variant as it is ready to run on one device. Lives as long as the program.
 struct VariantFacts {
-  const char* kernel = "";        // "softmax"
-  const char* dtype_key = "";     // "f16"
-  const char* hardware = "";      // of the table: "sm90"
+  const char* kernel = "";     // "softmax"
+  const char* dtype_key = "";  // "f16"
+  const char* hardware = "";   // of the table: "sm90"
   const char* symbol = "";
   const char* config = "";        // Config::to_text()
   const char* image_target = "";  // of the image that runs: "sm_90"

@@ -89,7 +89,7 @@ Status write_counts(const std::string& path, const std::map<std::string, uint64_
 }
 
 void flush_at_exit() {
-  if (Status status = flush_recording(); !status.is_ok()) log_line(status.message());
+  if (Status status = flush_recording(); !status.is_ok()) log_line(LogLevel::kError, status.message());
 }
 
 // A child counts its own calls; those of the parent before the fork are the parent's to write.
@@ -152,7 +152,8 @@ void start_recording_from_environment() {
   std::call_once(once, [] {
     const char* path = getenv("KAON_RECORD");
     if (path == nullptr || *path == '\0' || is_recording()) return;
-    if (Status status = start_recording(path); !status.is_ok()) log_line("KAON_RECORD: " + status.message());
+    if (Status status = start_recording(path); !status.is_ok())
+      log_line(LogLevel::kError, "KAON_RECORD: " + status.message());
   });
 }
 

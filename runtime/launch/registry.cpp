@@ -1,12 +1,13 @@
 // How kernels are held by name, and how the environment's wishes are read.
 #include "runtime/launch/registry.h"
 
+#include <dirent.h>
+#include <pthread.h>
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <dirent.h>
 #include <map>
 #include <mutex>
 
@@ -22,7 +23,8 @@ struct Registry {
   std::mutex mutex;
   std::map<std::string, std::unique_ptr<KernelEntry>> entries;
 
-  std::once_flag directory_once;
+  std::mutex directory_mutex;
+  bool is_directory_read = false;
   std::vector<std::shared_ptr<const Pack>> directory;
   Status directory_status;
 
@@ -32,10 +34,34 @@ struct Registry {
   Status forced_status;
 };
 
+void before_fork();
+void after_fork();
+
 Registry& registry() {
   // Leaked on purpose: functions that captured graphs hold must outlive static destruction.
-  static Registry* const instance = new Registry;
+  static Registry* const instance = [] {
+    auto* made = new Registry;
+    pthread_atfork(before_fork, after_fork, after_fork);
+    return made;
+  }();
   return *instance;
+}
+
+// No lock may be held by a thread that the child does not have. In the order in which calls take them.
+void before_fork() {
+  Registry& r = registry();
+  r.mutex.lock();
+  for (auto& [name, entry] : r.entries) entry->mutex().lock();
+  r.directory_mutex.lock();
+  r.forced_mutex.lock();
+}
+
+void after_fork() {
+  Registry& r = registry();
+  r.forced_mutex.unlock();
+  r.directory_mutex.unlock();
+  for (auto& [name, entry] : r.entries) entry->mutex().unlock();
+  r.mutex.unlock();
 }
 
 std::string environment(const char* name) {
@@ -104,7 +130,9 @@ void invalidate_all() {
 KernelEntry* kernel_entry(const std::string& name) {
   std::lock_guard<std::mutex> lock(registry().mutex);
   std::unique_ptr<KernelEntry>& entry = registry().entries[name];
-  if (entry == nullptr) entry = std::make_unique<KernelEntry>(name);
+  if (entry == nullptr) {
+    entry = std::make_unique<KernelEntry>(name, static_cast<uint32_t>(registry().entries.size() - 1));
+  }
   return entry.get();
 }
 
@@ -140,10 +168,12 @@ Status register_tables(const KernelTableList& list) {
 
 Status directory_packs(std::vector<std::shared_ptr<const Pack>>* packs) {
   Registry& r = registry();
-  std::call_once(r.directory_once, [&r] {
+  std::lock_guard<std::mutex> lock(r.directory_mutex);
+  if (!r.is_directory_read) {
     std::string path = environment("KAON_HEURISTIC_DIR");
     if (!path.empty()) r.directory_status = read_directory(path, &r.directory);
-  });
+    r.is_directory_read = true;
+  }
   *packs = r.directory;
   return r.directory_status;
 }
@@ -159,6 +189,11 @@ Status force_variant(const std::string& spec) {
   }
   invalidate_all();
   return Status::ok();
+}
+
+Result<uint64_t> config_fingerprint(const std::string& config) {
+  KAON_ASSIGN_OR_RETURN(const Config parsed, Config::from_text(config));
+  return parsed.fingerprint();
 }
 
 Result<ForcedVariant> forced_variant(const std::string& kernel) {

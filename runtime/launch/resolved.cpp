@@ -33,10 +33,20 @@ const char* match_name(Match match) {
 Candidate::Candidate(const PackVariant& variant, const Signature& signature)
     : signature(&signature),
       guards(&variant.info.guards),
+      program(signature, variant.info.guards),
       programs(variant.info.plan.programs.view()),
       steps(&variant.info.plan.steps),
       is_single_step(variant.info.plan.steps.size() == 1),
       config_text(variant.info.config.to_text()) {
+  const std::vector<ExprStep>& grid = variant.info.plan.programs.steps();
+  const bool is_slot = grid[0].op == ExprOp::kSlot && grid.size() == 1;
+  const bool is_divided = grid.size() == 3 && grid[0].op == ExprOp::kSlot && grid[1].op == ExprOp::kConst &&
+                          grid[2].op == ExprOp::kCeilDiv && grid[1].operand > 0 &&
+                          (grid[1].operand & (grid[1].operand - 1)) == 0;
+  if (is_slot || is_divided) {
+    rows_slot = static_cast<int>(grid[0].operand);
+    rows_shift = is_divided ? __builtin_ctzll(static_cast<uint64_t>(grid[1].operand)) : 0;
+  }
   dims.threads = variant.info.plan.threads;
   dims.shared_bytes = variant.info.plan.shared_bytes;
   dims.cluster = variant.info.plan.cluster;
@@ -62,12 +72,13 @@ ResolvedTable::ResolvedTable(const ResolveInput& input)
       source_(input.source),
       fit_(input.fit),
       checker_(input.table->signature),
-      num_scalars_(static_cast<int>(input.table->signature.scalars.size())) {
+      num_scalars_(static_cast<int>(input.table->signature.scalars.size())),
+      coverage_(*input.table) {
   std::vector<Candidate*> by_index(table_->variants.size(), nullptr);
   for (size_t i = 0; i < table_->variants.size(); ++i) {
     const PackVariant& variant = table_->variants[i];
     if (input.variants[i].image < 0) {
-      skipped_.push_back("variant " + std::to_string(i) + " " + input.variants[i].reason);
+      skipped_.push_back({i, input.variants[i].reason});
       continue;
     }
     auto candidate = std::make_unique<Candidate>(variant, table_->signature);
@@ -85,13 +96,13 @@ ResolvedTable::ResolvedTable(const ResolveInput& input)
   }
   for (const std::vector<uint16_t>& leaf : tree_->leaves) {
     leaf_begin_.push_back(static_cast<uint32_t>(ranked_.size()));
+    is_generic_first_.push_back(leaf[0] == table_->generic_variant);
     for (uint16_t index : leaf) {
       bool is_asked = fit_ != TableFit::kGenericOnly || index == table_->generic_variant;
       if (is_asked && by_index[index] != nullptr) ranked_.push_back(by_index[index]);
     }
   }
   leaf_begin_.push_back(static_cast<uint32_t>(ranked_.size()));
-  build_coverage();
 }
 
 Status ResolvedTable::pick_forced(const ResolveInput& input) {
@@ -127,20 +138,28 @@ Status ResolvedTable::choose_failure(const int64_t* slots, int leaf) const {
                                std::to_string(leaf) + " of " + std::to_string(leaf_begin_.size() - 1)};
 }
 
-Match ResolvedTable::match(const Candidate& candidate, int leaf, const int64_t* slots) const {
-  if (leaf < 0) return Match::kForced;
-  if (fit_ == TableFit::kGenericOnly) return Match::kGeneric;
-  // The generic variant may be the tuned choice of a leaf; it is a fallback only where others were ranked before it.
-  if (candidate.facts.index == table_->generic_variant && tree_->leaves[leaf][0] != table_->generic_variant) {
-    return Match::kGeneric;
+Candidate* ResolvedTable::route(uint64_t fingerprint, const int64_t* slots, Status* error) const {
+  for (const auto& candidate : candidates_) {
+    if (candidate->facts.fingerprint != fingerprint) continue;
+    if (candidate->accepts(slots)) return candidate.get();
+    *error = {Code::kInvalidArgument,
+              title(*table_) + ": variant " + std::to_string(candidate->facts.index) + " (" + candidate->config_text +
+                  ") does not accept the call: " + refusing_guard(*candidate->signature, *candidate->guards, slots)};
+    return nullptr;
   }
-  if (fit_ == TableFit::kOlder) return Match::kOlderTable;
-  const int64_t* dims = slots + checker_.signature().dim_slot(0);
-  for (size_t i = 0; i < table_->ranges.size(); ++i) {
-    const DimRange& range = table_->ranges[i];
-    if (!range.is_ignored && (dims[i] < range.min || dims[i] > range.max)) return Match::kOutOfRange;
+  std::string known;
+  for (size_t i = 0; i < table_->variants.size(); ++i) {
+    known += (i == 0 ? "" : ", ") + hex(table_->variants[i].fingerprint);
+    if (table_->variants[i].fingerprint != fingerprint) continue;
+    for (const Skipped& skipped : skipped_) {
+      if (skipped.index != i) continue;
+      *error = {Code::kUnsupported, title(*table_) + ": variant " + std::to_string(i) + " " + skipped.reason};
+      return nullptr;
+    }
   }
-  return was_measured(dims) ? Match::kTuned : Match::kInterpolated;
+  *error = {Code::kNotFound, title(*table_) + ": no variant of table " + pack_->hardware() + " has fingerprint " +
+                                 hex(fingerprint) + ", there are " + known};
+  return nullptr;
 }
 
 std::string ResolvedTable::summary() const {
@@ -150,39 +169,8 @@ std::string ResolvedTable::summary() const {
   if (fit_ == TableFit::kGenericOnly) text += " of other hardware, generic variant only";
   text += ", " + std::to_string(candidates_.size()) + " of " + std::to_string(table_->variants.size()) +
           " variants run here";
-  for (const std::string& skipped : skipped_) text += "; " + skipped;
+  for (const Skipped& skipped : skipped_) text += "; variant " + std::to_string(skipped.index) + " " + skipped.reason;
   return text;
-}
-
-uint64_t ResolvedTable::shape_hash(const int64_t* dims) const {
-  uint64_t hash = 0x9e3779b97f4a7c15u;
-  for (size_t i = 0; i < table_->ranges.size(); ++i) {
-    if (table_->ranges[i].is_ignored) continue;
-    hash = (hash ^ static_cast<uint64_t>(dims[i])) * 0xd1b54a32d192ed03u;
-    hash ^= hash >> 29;
-  }
-  return hash == 0 ? 1 : hash;
-}
-
-void ResolvedTable::build_coverage() {
-  size_t size = 8;
-  while (size < table_->shapes.size() * 2) size *= 2;
-  measured_.assign(size, 0);
-  for (const std::vector<int64_t>& shape : table_->shapes) {
-    uint64_t hash = shape_hash(shape.data());
-    size_t slot = hash & (size - 1);
-    while (measured_[slot] != 0 && measured_[slot] != hash) slot = (slot + 1) & (size - 1);
-    measured_[slot] = hash;
-  }
-}
-
-bool ResolvedTable::was_measured(const int64_t* dims) const {
-  uint64_t hash = shape_hash(dims);
-  size_t mask = measured_.size() - 1;
-  for (size_t slot = hash & mask; measured_[slot] != 0; slot = (slot + 1) & mask) {
-    if (measured_[slot] == hash) return true;
-  }
-  return false;
 }
 
 }  // namespace kaon

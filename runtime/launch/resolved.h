@@ -9,6 +9,8 @@
 #include "runtime/base/guards.h"
 #include "runtime/launch/arguments.h"
 #include "runtime/launch/backend.h"
+#include "runtime/launch/coverage.h"
+#include "runtime/launch/guard_program.h"
 #include "runtime/launch/lookup.h"
 #include "runtime/launch/match.h"
 
@@ -18,11 +20,21 @@ namespace kaon {
 struct Candidate {
   Candidate(const PackVariant& variant, const Signature& signature);
 
-  bool accepts(const int64_t* slots) const { return first_refusing(*signature, *guards, slots) < 0; }
+  bool accepts(const int64_t* slots) const { return program.accepts(slots); }
+
+  /// Blocks of the grid; 0 or less when there is nothing to do.
+  int64_t num_programs(const int64_t* slots) const {
+    if (rows_slot < 0) return evaluate(programs, slots);
+    const int64_t rows = slots[rows_slot];
+    return (rows >> rows_shift) + ((rows & ((int64_t{1} << rows_shift) - 1)) != 0);
+  }
 
   const Signature* signature;
   const std::vector<Guard>* guards;
+  GuardProgram program;  // of the guards
   ExprView programs;
+  int rows_slot = -1;  // not negative when `programs` is ceil_div(that slot, 2^rows_shift), as of most kernels
+  int rows_shift = 0;
   LaunchDims dims;  // but for the number of programs
   const std::vector<LaunchStep>* steps;
   bool is_single_step;
@@ -80,6 +92,8 @@ class ResolvedTable {
   int num_scalars() const { return num_scalars_; }
   int source() const { return source_; }
   const Pack& pack() const { return *pack_; }
+  const PackTable& pack_table() const { return *table_; }
+  TableFit fit() const { return fit_; }
   const std::vector<std::unique_ptr<Candidate>>& candidates() const { return candidates_; }
 
   /// The variant for a row of slots: the forced one, or the first of the leaf whose guards hold. Null when select()
@@ -100,8 +114,19 @@ class ResolvedTable {
   /// Why choose() gave null.
   Status choose_failure(const int64_t* slots, int leaf) const;
 
+  /// The variant whose config has this fingerprint, if it runs here and its guards hold. Null with the reason in
+  /// `*error`: kNotFound with what there is, kUnsupported with what the device lacks, kInvalidArgument with the guard.
+  Candidate* route(uint64_t fingerprint, const int64_t* slots, Status* error) const;
+
   /// How well the table knows the shape that `candidate` was chosen for.
-  Match match(const Candidate& candidate, int leaf, const int64_t* slots) const;
+  Match match(const Candidate& candidate, int leaf, const int64_t* slots) const {
+    if (leaf < 0) return Match::kForced;
+    if (fit_ == TableFit::kGenericOnly) return Match::kGeneric;
+    // The generic variant may be the tuned choice of a leaf; it is a fallback only where others were ranked before it.
+    if (candidate.facts.index == table_->generic_variant && !is_generic_first_[leaf]) return Match::kGeneric;
+    if (fit_ == TableFit::kOlder) return Match::kOlderTable;
+    return coverage_.match(slots + checker_.num_tensors());
+  }
 
   /// "softmax f16 on cuda:0 NVIDIA H200 (sm90): table sm90, 5 of 6 variants run here".
   std::string summary() const;
@@ -111,10 +136,6 @@ class ResolvedTable {
  private:
   ResolvedTable(const ResolveInput& input);
   Status pick_forced(const ResolveInput& input);
-  void build_coverage();
-  bool was_measured(const int64_t* dims) const;
-  uint64_t shape_hash(const int64_t* dims) const;
-
   ResolvedKey key_;
   Backend* backend_;
   DeviceFacts facts_;
@@ -128,10 +149,15 @@ class ResolvedTable {
   int num_scalars_;
   Candidate* forced_ = nullptr;
   std::vector<std::unique_ptr<Candidate>> candidates_;
-  std::vector<std::string> skipped_;  // "variant 3: needs 147456 bytes of shared memory, the device has 101376"
+  struct Skipped {
+    size_t index;        // in the table
+    std::string reason;  // "needs 147456 bytes of shared memory, the device has 101376"
+  };
+  std::vector<Skipped> skipped_;
   std::vector<uint32_t> leaf_begin_;  // leaf i ranks ranked_[leaf_begin_[i], leaf_begin_[i + 1])
   std::vector<Candidate*> ranked_;
-  std::vector<uint64_t> measured_;  // open-addressed set of shape hashes; 0 is empty; size is a power of two
+  std::vector<uint8_t> is_generic_first_;  // per leaf
+  Coverage coverage_;
 };
 
 }  // namespace kaon

@@ -15,34 +15,69 @@ using namespace kaon::cuda;
 
 namespace {
 
+constexpr int kMaxDevices = 16, kMaxContexts = 32;  // the first contexts are the primary ones of the devices
+constexpr CuResult kInvalidHandle = static_cast<CuResult>(400);
+constexpr CuResult kContextIsDestroyed = static_cast<CuResult>(709);
+constexpr CuResult kCaptureUnsupported = static_cast<CuResult>(900);
+
 struct Library {
   std::string image;
 };
 
+struct Kernel {
+  std::string symbol;
+};
+
 struct Function {
   std::string symbol;
+  uint64_t context_id = 0;
   int shared_limit = 48 * 1024;
+};
+
+struct Context {
+  int device = -1;  // -1 for a free place
+  uint64_t id = 0;  // never given twice
+};
+
+struct Failure {
+  int result = 0;
+  int at = 0;  // the call that fails, counted down; 0 for every call
+};
+
+struct Capture {
+  CuCaptureMode mode = kCaptureGlobal;
+  bool is_valid = true;
 };
 
 struct State {
   std::mutex mutex;
   std::vector<StubDevice> devices = {{90, 232448, 132}};
-  std::map<std::string, int> failures;
+  int version = 13000;
+  std::map<std::string, Failure> failures;
+  int failing_all = 0;
   std::map<std::string, uint64_t> calls;
-  std::vector<Library*> libraries;
-  std::vector<Function*> functions;
+  std::map<std::string, int> live;
+  std::map<CuStream, Capture> captures;
+  Context contexts[kMaxContexts];
+  uint64_t next_context_id = 1;
   StubLaunch last = {};
 };
+
+void make_primary_contexts(State& s) {
+  for (int i = 0; i < kMaxContexts; ++i) s.contexts[i] = {};
+  for (int i = 0; i < kMaxDevices; ++i) s.contexts[i] = {i, s.next_context_id++};
+}
 
 State& state() {
   static State* const instance = [] {
     auto* made = new State;
+    make_primary_contexts(*made);
     // A process that has no way to call the setters gets its device from the environment: "86:101376".
     if (const char* device = getenv("KAON_STUB_DEVICE")) {
       made->devices[0].sm = atoi(device);
       if (const char* colon = strchr(device, ':')) made->devices[0].max_shared_bytes = atoi(colon + 1);
     }
-    if (const char* failing = getenv("KAON_STUB_FAIL_INIT")) made->failures["cuInit"] = atoi(failing);
+    if (const char* failing = getenv("KAON_STUB_FAIL_INIT")) made->failures["cuInit"].result = atoi(failing);
     return made;
   }();
   return *instance;
@@ -50,19 +85,29 @@ State& state() {
 
 std::atomic<bool> is_recording{true};
 std::atomic<bool> is_capturing{false};
-char contexts[16];
-thread_local int current_device = 0;  // of the calling thread's context; -1 for none
+char context_places[kMaxContexts];
+thread_local int current_context = 0;
+thread_local CuCaptureMode capture_mode = kCaptureGlobal;
 
-CuContext context_of(int device) { return device < 0 ? nullptr : reinterpret_cast<CuContext>(&contexts[device]); }
-int device_of(CuContext context) {
-  return context == nullptr ? -1 : static_cast<int>(reinterpret_cast<char*>(context) - contexts);
+CuContext handle_of(int context) {
+  return context < 0 ? nullptr : reinterpret_cast<CuContext>(&context_places[context]);
+}
+int context_of(CuContext handle) {
+  return handle == nullptr ? -1 : static_cast<int>(reinterpret_cast<char*>(handle) - context_places);
 }
 
 __attribute__((noinline)) CuResult count_call(const char* symbol) {
-  std::lock_guard<std::mutex> lock(state().mutex);
-  ++state().calls[symbol];
-  auto it = state().failures.find(symbol);
-  return it == state().failures.end() ? kCudaSuccess : static_cast<CuResult>(it->second);
+  State& s = state();
+  std::lock_guard<std::mutex> lock(s.mutex);
+  ++s.calls[symbol];
+  if (s.failing_all != 0) return static_cast<CuResult>(s.failing_all);
+  auto it = s.failures.find(symbol);
+  if (it == s.failures.end()) return kCudaSuccess;
+  const CuResult result = static_cast<CuResult>(it->second.result);
+  if (it->second.at == 0) return result;
+  if (--it->second.at > 0) return kCudaSuccess;
+  s.failures.erase(it);
+  return result;
 }
 
 // Counts the call and gives the failure that the test asked for. Skipped while only timing.
@@ -70,12 +115,35 @@ inline CuResult enter(const char* symbol) {
   return is_recording.load(std::memory_order_relaxed) ? count_call(symbol) : kCudaSuccess;
 }
 
-__attribute__((noinline)) void record(CuFunction function, unsigned grid, unsigned threads, unsigned shared_bytes, unsigned cluster,
-            CuStream stream, void** extra) {
+// What a driver does to a call that a capture forbids: refuses it, and the capture is lost. A thread in relaxed mode
+// may.
+CuResult enter_unsafe(const char* symbol) {
+  if (CuResult failure = enter(symbol); failure != 0) return failure;
+  if (capture_mode == kCaptureRelaxed) return kCudaSuccess;
   std::lock_guard<std::mutex> lock(state().mutex);
+  bool is_refused = false;
+  for (auto& [stream, capture] : state().captures) {
+    if (capture.mode != kCaptureGlobal) continue;
+    capture.is_valid = false;
+    is_refused = true;
+  }
+  return is_refused ? kCaptureUnsupported : kCudaSuccess;
+}
+
+void made(const char* kind, int count = 1) {
+  std::lock_guard<std::mutex> lock(state().mutex);
+  state().live[kind] += count;
+}
+
+__attribute__((noinline)) CuResult record(CuFunction handle, unsigned grid, unsigned threads, unsigned shared_bytes,
+                                          unsigned cluster, CuStream stream, void** extra) {
+  std::lock_guard<std::mutex> lock(state().mutex);
+  const Function& function = *reinterpret_cast<Function*>(handle);
+  // A function of a context that is gone, or of another one.
+  if (current_context < 0 || state().contexts[current_context].id != function.context_id) return kInvalidHandle;
   StubLaunch& last = state().last;
   ++last.count;
-  last.function = function;
+  last.function = handle;
   last.grid = grid;
   last.threads = threads;
   last.shared_bytes = shared_bytes;
@@ -84,14 +152,23 @@ __attribute__((noinline)) void record(CuFunction function, unsigned grid, unsign
   size_t bytes = *static_cast<size_t*>(extra[3]);
   last.num_slots = static_cast<int>(bytes / sizeof(int64_t));
   memcpy(last.slots, extra[1], bytes);
-  const std::string& symbol = reinterpret_cast<Function*>(function)->symbol;
-  strncpy(last.symbol, symbol.c_str(), sizeof last.symbol - 1);
-  last.symbol[symbol.size() < sizeof last.symbol ? symbol.size() : sizeof last.symbol - 1] = '\0';
+  strncpy(last.symbol, function.symbol.c_str(), sizeof last.symbol - 1);
+  last.symbol[std::min(function.symbol.size(), sizeof last.symbol - 1)] = '\0';
+  return kCudaSuccess;
 }
 
-#define ENTER(symbol)                                                     \
-  do {                                                                    \
-    if (CuResult failure = enter(symbol); failure != 0) return failure;   \
+int device_of_current() {
+  std::lock_guard<std::mutex> lock(state().mutex);
+  return current_context < 0 ? -1 : state().contexts[current_context].device;
+}
+
+#define ENTER(symbol)                                                   \
+  do {                                                                  \
+    if (CuResult failure = enter(symbol); failure != 0) return failure; \
+  } while (false)
+#define ENTER_UNSAFE(symbol)                                                   \
+  do {                                                                         \
+    if (CuResult failure = enter_unsafe(symbol); failure != 0) return failure; \
   } while (false)
 
 }  // namespace
@@ -103,25 +180,55 @@ void stub_set_devices(const StubDevice* devices, int count) {
   state().devices.assign(devices, devices + count);
 }
 
+void stub_set_version(int version) { state().version = version; }
+
 void stub_reset() {
   std::lock_guard<std::mutex> lock(state().mutex);
   state().failures.clear();
+  state().failing_all = 0;
   state().calls.clear();
+  state().captures.clear();
+  // Primary contexts stay what they are: functions of earlier tests live there.
+  for (int i = kMaxDevices; i < kMaxContexts; ++i) state().contexts[i] = {};
   state().last = {};
   is_capturing = false;
   is_recording = true;
-  current_device = 0;
+  current_context = 0;
+  capture_mode = kCaptureGlobal;
 }
 
-void stub_set_context(int device) { current_device = device; }
+void stub_set_context(int context) { current_context = context; }
+int stub_current_context() { return current_context; }
 
-void stub_fail(const char* symbol, int result) {
+int stub_make_context(int device) {
+  std::lock_guard<std::mutex> lock(state().mutex);
+  for (int i = kMaxDevices; i < kMaxContexts; ++i) {
+    if (state().contexts[i].device >= 0) continue;
+    state().contexts[i] = {device, state().next_context_id++};
+    return i;
+  }
+  return -1;
+}
+
+void stub_destroy_context(int context) {
+  std::lock_guard<std::mutex> lock(state().mutex);
+  state().contexts[context] = {};
+}
+
+void stub_fail(const char* symbol, int result) { stub_fail_at(symbol, 0, result); }
+
+void stub_fail_at(const char* symbol, int nth, int result) {
   std::lock_guard<std::mutex> lock(state().mutex);
   if (result == 0) {
     state().failures.erase(symbol);
   } else {
-    state().failures[symbol] = result;
+    state().failures[symbol] = {result, nth};
   }
+}
+
+void stub_fail_all(int result) {
+  std::lock_guard<std::mutex> lock(state().mutex);
+  state().failing_all = result;
 }
 
 void stub_set_capturing(int capturing) { is_capturing = capturing != 0; }
@@ -137,18 +244,28 @@ uint64_t stub_calls(const char* symbol) {
   return state().calls[symbol];
 }
 
+int stub_live(const char* kind) {
+  std::lock_guard<std::mutex> lock(state().mutex);
+  return state().live[kind];
+}
+
 CuResult cuInit(unsigned) { return enter("cuInit"); }
-CuResult cuDriverGetVersion(int* version) { return *version = 13000, enter("cuDriverGetVersion"); }
+CuResult cuDriverGetVersion(int* version) {
+  ENTER("cuDriverGetVersion");
+  *version = state().version;
+  return kCudaSuccess;
+}
 
 CuResult cuGetErrorName(CuResult error, const char** name) {
-  static const std::map<int, const char*> names = {
-      {1, "CUDA_ERROR_INVALID_VALUE"},      {2, "CUDA_ERROR_OUT_OF_MEMORY"}, {100, "CUDA_ERROR_NO_DEVICE"},
-      {209, "CUDA_ERROR_NO_BINARY_FOR_GPU"}, {500, "CUDA_ERROR_NOT_FOUND"},  {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
-  };
-  auto it = names.find(error);
-  if (it == names.end()) return kCudaErrorInvalidValue;
-  *name = it->second;
-  return kCudaSuccess;
+  switch (static_cast<int>(error)) {
+#define KAON_CUDA_ERROR(value, text) \
+  case value:                        \
+    *name = #text;                   \
+    return kCudaSuccess;
+#include "tests/support/cuda_errors.inc"
+#undef KAON_CUDA_ERROR
+    default: return kCudaErrorInvalidValue;
+  }
 }
 
 CuResult cuDeviceGetCount(int* count) {
@@ -176,54 +293,83 @@ CuResult cuDeviceGetAttribute(int* value, CuDeviceAttribute attribute, CuDevice 
   }
   return kCudaSuccess;
 }
-CuResult cuDeviceTotalMem_v2(size_t* bytes, CuDevice) { return *bytes = size_t{1} << 37, kCudaSuccess; }
-CuResult cuDeviceGetPCIBusId(char* id, int length, CuDevice) { return strncpy(id, "0000:00:00.0", length), kCudaSuccess; }
+CuResult cuDeviceTotalMem_v2(size_t* bytes, CuDevice) { return *bytes = size_t{1} << 37, enter("cuDeviceTotalMem_v2"); }
+CuResult cuDeviceGetPCIBusId(char* id, int length, CuDevice) {
+  return strncpy(id, "0000:00:00.0", length), enter("cuDeviceGetPCIBusId");
+}
 CuResult cuDevicePrimaryCtxRetain(CuContext* context, CuDevice device) {
-  ENTER("cuDevicePrimaryCtxRetain");
-  *context = context_of(device);
+  ENTER_UNSAFE("cuDevicePrimaryCtxRetain");
+  made("primary");
+  *context = handle_of(device);
   return kCudaSuccess;
 }
-CuResult cuDevicePrimaryCtxRelease_v2(CuDevice) { return enter("cuDevicePrimaryCtxRelease_v2"); }
+CuResult cuDevicePrimaryCtxRelease_v2(CuDevice) {
+  made("primary", -1);
+  return enter("cuDevicePrimaryCtxRelease_v2");
+}
 
-CuResult cuCtxGetCurrent(CuContext* context) { return *context = context_of(current_device), enter("cuCtxGetCurrent"); }
+CuResult cuCtxGetCurrent(CuContext* context) { return *context = handle_of(current_context), enter("cuCtxGetCurrent"); }
 CuResult cuCtxSetCurrent(CuContext context) {
   ENTER("cuCtxSetCurrent");
-  current_device = device_of(context);
+  current_context = context_of(context);
   return kCudaSuccess;
 }
-CuResult cuCtxGetDevice(CuDevice* device) { return *device = current_device, enter("cuCtxGetDevice"); }
+CuResult cuCtxGetDevice(CuDevice* device) {
+  ENTER("cuCtxGetDevice");
+  *device = device_of_current();
+  return *device < 0 ? kCudaErrorInvalidContext : kCudaSuccess;
+}
+CuResult cuCtxGetId(CuContext context, unsigned long long* id) {
+  ENTER("cuCtxGetId");
+  const int which = context == nullptr ? current_context : context_of(context);
+  if (which < 0) return kCudaErrorInvalidContext;
+  *id = state().contexts[which].id;
+  return *id == 0 ? kContextIsDestroyed : kCudaSuccess;
+}
 CuResult cuCtxSynchronize() { return enter("cuCtxSynchronize"); }
 
 CuResult cuLibraryLoadData(CuLibrary* library, const void* code, int*, void**, unsigned, int*, void**, unsigned) {
-  ENTER("cuLibraryLoadData");
-  std::lock_guard<std::mutex> lock(state().mutex);
+  ENTER_UNSAFE("cuLibraryLoadData");
   // Test images are texts; a symbol that an image has is any that the text contains.
-  state().libraries.push_back(new Library{static_cast<const char*>(code)});
-  *library = reinterpret_cast<CuLibrary>(state().libraries.back());
+  made("library");
+  *library = reinterpret_cast<CuLibrary>(new Library{static_cast<const char*>(code)});
   return kCudaSuccess;
 }
-CuResult cuLibraryUnload(CuLibrary) { return enter("cuLibraryUnload"); }
+CuResult cuLibraryUnload(CuLibrary library) {
+  made("library", -1);
+  delete reinterpret_cast<Library*>(library);
+  return enter("cuLibraryUnload");
+}
+// Kernels and functions live as long as the process, as launches of them might come late.
 CuResult cuLibraryGetKernel(CuKernel* kernel, CuLibrary library, const char* name) {
   ENTER("cuLibraryGetKernel");
   const bool is_known = reinterpret_cast<Library*>(library)->image.find(name) != std::string::npos;
   if (is_recording.load(std::memory_order_relaxed) && !is_known) return kCudaErrorNotFound;
+  static std::vector<Kernel*>* const all = new std::vector<Kernel*>;
   std::lock_guard<std::mutex> lock(state().mutex);
-  state().functions.push_back(new Function{name});
-  *kernel = reinterpret_cast<CuKernel>(state().functions.back());
+  all->push_back(new Kernel{name});
+  *kernel = reinterpret_cast<CuKernel>(all->back());
   return kCudaSuccess;
 }
 CuResult cuKernelGetFunction(CuFunction* function, CuKernel kernel) {
-  *function = reinterpret_cast<CuFunction>(kernel);
-  return enter("cuKernelGetFunction");
+  ENTER_UNSAFE("cuKernelGetFunction");
+  static std::vector<Function*>* const all = new std::vector<Function*>;
+  std::lock_guard<std::mutex> lock(state().mutex);
+  if (current_context < 0) return kCudaErrorInvalidContext;
+  all->push_back(new Function{reinterpret_cast<Kernel*>(kernel)->symbol, state().contexts[current_context].id});
+  *function = reinterpret_cast<CuFunction>(all->back());
+  return kCudaSuccess;
 }
 CuResult cuFuncSetAttribute(CuFunction function, CuFunctionAttribute attribute, int value) {
   ENTER("cuFuncSetAttribute");
-  if (value > state().devices[current_device].max_shared_bytes) return kCudaErrorInvalidValue;
+  if (value > state().devices[device_of_current()].max_shared_bytes) return kCudaErrorInvalidValue;
   if (attribute == kFunctionMaxDynamicSharedBytes) reinterpret_cast<Function*>(function)->shared_limit = value;
   return kCudaSuccess;
 }
-CuResult cuFuncGetAttribute(int* value, CuFunctionAttribute, CuFunction) { return *value = 32, enter("cuFuncGetAttribute"); }
-CuResult cuFuncLoad(CuFunction) { return enter("cuFuncLoad"); }
+CuResult cuFuncGetAttribute(int* value, CuFunctionAttribute, CuFunction) {
+  return *value = 32, enter("cuFuncGetAttribute");
+}
+CuResult cuFuncLoad(CuFunction) { return enter_unsafe("cuFuncLoad"); }
 CuResult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CuFunction, int, size_t) {
   return *blocks = 1, enter("cuOccupancyMaxActiveBlocksPerMultiprocessor");
 }
@@ -234,25 +380,38 @@ CuResult cuLaunchKernel(CuFunction function, unsigned grid_x, unsigned, unsigned
   if (grid_x == 0 || static_cast<int>(shared_bytes) > reinterpret_cast<Function*>(function)->shared_limit) {
     return kCudaErrorInvalidValue;
   }
-  if (is_recording.load(std::memory_order_relaxed)) record(function, grid_x, block_x, shared_bytes, 1, stream, extra);
-  return kCudaSuccess;
+  if (!is_recording.load(std::memory_order_relaxed)) return kCudaSuccess;
+  return record(function, grid_x, block_x, shared_bytes, 1, stream, extra);
 }
 CuResult cuLaunchKernelEx(const CuLaunchConfig* config, CuFunction function, void**, void** extra) {
   ENTER("cuLaunchKernelEx");
   unsigned cluster = config->num_attributes > 0 ? config->attributes[0].value.cluster.x : 1;
-  record(function, config->grid_x, config->block_x, config->shared_bytes, cluster, config->stream, extra);
-  return kCudaSuccess;
+  return record(function, config->grid_x, config->block_x, config->shared_bytes, cluster, config->stream, extra);
 }
 
-CuResult cuMemGetInfo_v2(size_t* free, size_t* total) { return *free = *total = size_t{1} << 37, kCudaSuccess; }
+CuResult cuMemGetInfo_v2(size_t* free, size_t* total) {
+  return *free = *total = size_t{1} << 37, enter("cuMemGetInfo_v2");
+}
 CuResult cuMemAlloc_v2(CuDevicePtr* pointer, size_t bytes) {
-  ENTER("cuMemAlloc_v2");
+  ENTER_UNSAFE("cuMemAlloc_v2");
+  made("memory");
   *pointer = reinterpret_cast<CuDevicePtr>(malloc(bytes));
   return kCudaSuccess;
 }
-CuResult cuMemFree_v2(CuDevicePtr pointer) { return free(reinterpret_cast<void*>(pointer)), enter("cuMemFree_v2"); }
-CuResult cuMemAllocHost_v2(void** pointer, size_t bytes) { return *pointer = malloc(bytes), enter("cuMemAllocHost_v2"); }
-CuResult cuMemFreeHost(void* pointer) { return free(pointer), enter("cuMemFreeHost"); }
+CuResult cuMemFree_v2(CuDevicePtr pointer) {
+  made("memory", -1);
+  return free(reinterpret_cast<void*>(pointer)), enter("cuMemFree_v2");
+}
+CuResult cuMemAllocHost_v2(void** pointer, size_t bytes) {
+  ENTER_UNSAFE("cuMemAllocHost_v2");
+  made("memory");
+  *pointer = malloc(bytes);
+  return kCudaSuccess;
+}
+CuResult cuMemFreeHost(void* pointer) {
+  made("memory", -1);
+  return free(pointer), enter("cuMemFreeHost");
+}
 CuResult cuMemcpyHtoDAsync_v2(CuDevicePtr to, const void* from, size_t bytes, CuStream) {
   return memcpy(reinterpret_cast<void*>(to), from, bytes), enter("cuMemcpyHtoDAsync_v2");
 }
@@ -272,40 +431,70 @@ CuResult cuMemsetD8Async(CuDevicePtr to, unsigned char value, size_t count, CuSt
 }
 CuResult cuMemsetD32Async(CuDevicePtr, unsigned, size_t, CuStream) { return enter("cuMemsetD32Async"); }
 
-CuResult cuStreamCreate(CuStream* stream, unsigned) { return *stream = reinterpret_cast<CuStream>(0x5), enter("cuStreamCreate"); }
-CuResult cuStreamDestroy_v2(CuStream) { return enter("cuStreamDestroy_v2"); }
+CuResult cuStreamCreate(CuStream* stream, unsigned) {
+  ENTER("cuStreamCreate");
+  made("stream");
+  *stream = reinterpret_cast<CuStream>(0x5);
+  return kCudaSuccess;
+}
+CuResult cuStreamDestroy_v2(CuStream) { return made("stream", -1), enter("cuStreamDestroy_v2"); }
 CuResult cuStreamSynchronize(CuStream) { return enter("cuStreamSynchronize"); }
 CuResult cuStreamQuery(CuStream) { return enter("cuStreamQuery"); }
 CuResult cuStreamWaitEvent(CuStream, CuEvent, unsigned) { return enter("cuStreamWaitEvent"); }
-CuResult cuStreamIsCapturing(CuStream, CuCaptureStatus* status) {
+CuResult cuStreamIsCapturing(CuStream stream, CuCaptureStatus* status) {
   ENTER("cuStreamIsCapturing");
-  *status = is_capturing ? kCaptureActive : kCaptureNone;
+  std::lock_guard<std::mutex> lock(state().mutex);
+  const auto capture = state().captures.find(stream);
+  const bool is_invalid = capture != state().captures.end() && !capture->second.is_valid;
+  const bool is_active = is_capturing || capture != state().captures.end();
+  *status = is_invalid ? kCaptureInvalidated : is_active ? kCaptureActive : kCaptureNone;
   return kCudaSuccess;
 }
-CuResult cuStreamBeginCapture_v2(CuStream, CuCaptureMode) { return is_capturing = true, enter("cuStreamBeginCapture_v2"); }
-CuResult cuStreamEndCapture(CuStream, CuGraph* graph) {
-  is_capturing = false;
+CuResult cuStreamBeginCapture_v2(CuStream stream, CuCaptureMode mode) {
+  ENTER("cuStreamBeginCapture_v2");
+  std::lock_guard<std::mutex> lock(state().mutex);
+  state().captures[stream] = {mode, true};
+  return kCudaSuccess;
+}
+CuResult cuStreamEndCapture(CuStream stream, CuGraph* graph) {
+  std::unique_lock<std::mutex> lock(state().mutex);
+  const bool is_valid = state().captures[stream].is_valid;
+  state().captures.erase(stream);
+  lock.unlock();
+  ENTER("cuStreamEndCapture");
+  if (!is_valid) return kCudaErrorStreamCaptureInvalidated;
+  made("graph");
   *graph = reinterpret_cast<CuGraph>(0x6);
-  return enter("cuStreamEndCapture");
+  return kCudaSuccess;
 }
 CuResult cuThreadExchangeStreamCaptureMode(CuCaptureMode* mode) {
-  static thread_local CuCaptureMode current = kCaptureGlobal;
-  std::swap(current, *mode);
-  return enter("cuThreadExchangeStreamCaptureMode");
+  ENTER("cuThreadExchangeStreamCaptureMode");
+  std::swap(capture_mode, *mode);
+  return kCudaSuccess;
 }
 
-CuResult cuEventCreate(CuEvent* event, unsigned) { return *event = reinterpret_cast<CuEvent>(0x7), enter("cuEventCreate"); }
-CuResult cuEventDestroy_v2(CuEvent) { return enter("cuEventDestroy_v2"); }
+CuResult cuEventCreate(CuEvent* event, unsigned) {
+  ENTER("cuEventCreate");
+  made("event");
+  *event = reinterpret_cast<CuEvent>(0x7);
+  return kCudaSuccess;
+}
+CuResult cuEventDestroy_v2(CuEvent) { return made("event", -1), enter("cuEventDestroy_v2"); }
 CuResult cuEventRecord(CuEvent, CuStream) { return enter("cuEventRecord"); }
 CuResult cuEventQuery(CuEvent) { return enter("cuEventQuery"); }
 CuResult cuEventSynchronize(CuEvent) { return enter("cuEventSynchronize"); }
-CuResult cuEventElapsedTime(float* milliseconds, CuEvent, CuEvent) { return *milliseconds = 1, enter("cuEventElapsedTime"); }
+CuResult cuEventElapsedTime(float* milliseconds, CuEvent, CuEvent) {
+  return *milliseconds = 1, enter("cuEventElapsedTime");
+}
 
 CuResult cuGraphInstantiateWithFlags(CuGraphExec* executable, CuGraph, unsigned long long) {
-  return *executable = reinterpret_cast<CuGraphExec>(0x8), enter("cuGraphInstantiateWithFlags");
+  ENTER("cuGraphInstantiateWithFlags");
+  made("graph_exec");
+  *executable = reinterpret_cast<CuGraphExec>(0x8);
+  return kCudaSuccess;
 }
 CuResult cuGraphLaunch(CuGraphExec, CuStream) { return enter("cuGraphLaunch"); }
-CuResult cuGraphDestroy(CuGraph) { return enter("cuGraphDestroy"); }
-CuResult cuGraphExecDestroy(CuGraphExec) { return enter("cuGraphExecDestroy"); }
+CuResult cuGraphDestroy(CuGraph) { return made("graph", -1), enter("cuGraphDestroy"); }
+CuResult cuGraphExecDestroy(CuGraphExec) { return made("graph_exec", -1), enter("cuGraphExecDestroy"); }
 
 }  // extern "C"

@@ -38,6 +38,14 @@ TEST(CudaTypes, ValuesAndLayoutsAreThoseOfCudaH) {
   EXPECT_EQ(int{kCudaErrorLaunchFailed}, int{CUDA_ERROR_LAUNCH_FAILED});
   EXPECT_EQ(int{kCudaErrorSystemDriverMismatch}, int{CUDA_ERROR_SYSTEM_DRIVER_MISMATCH});
   EXPECT_EQ(int{kCudaErrorStreamCaptureInvalidated}, int{CUDA_ERROR_STREAM_CAPTURE_INVALIDATED});
+  EXPECT_EQ(int{kCudaErrorStreamCaptureImplicit}, int{CUDA_ERROR_STREAM_CAPTURE_IMPLICIT});
+  EXPECT_EQ(int{kCudaErrorStubLibrary}, int{CUDA_ERROR_STUB_LIBRARY});
+  EXPECT_EQ(int{kCudaErrorDeviceUnavailable}, int{CUDA_ERROR_DEVICE_UNAVAILABLE});
+  EXPECT_EQ(int{kCudaErrorJitCompilationDisabled}, int{CUDA_ERROR_JIT_COMPILATION_DISABLED});
+  EXPECT_EQ(int{kCudaErrorFileNotFound}, int{CUDA_ERROR_FILE_NOT_FOUND});
+  EXPECT_EQ(int{kCudaErrorNotSupported}, int{CUDA_ERROR_NOT_SUPPORTED});
+  EXPECT_EQ(int{kCudaErrorSystemNotReady}, int{CUDA_ERROR_SYSTEM_NOT_READY});
+  EXPECT_EQ(int{kCudaErrorCompatNotSupportedOnDevice}, int{CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE});
 
   EXPECT_EQ(int{kDeviceMaxThreadsPerBlock}, int{CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK});
   EXPECT_EQ(int{kDeviceMaxRegistersPerBlock}, int{CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK});
@@ -113,6 +121,18 @@ TEST(Driver, ErrorsMapToCodesWithTheDriversName) {
   EXPECT_EQ(to_status(table, kCudaErrorNoBinaryForGpu, "cuX").code(), Code::kUnsupported);
   EXPECT_EQ(to_status(table, kCudaErrorNotFound, "cuX").code(), Code::kNotFound);
   EXPECT_EQ(to_status(table, static_cast<CuResult>(12345), "cuX").message(), "cuX: unknown error (12345)");
+}
+
+TEST(Driver, EveryErrorOfTheDriverIsAStatusWithItsName) {
+  const Driver& table = **driver();
+#define KAON_CUDA_ERROR(value, name)                                                  \
+  {                                                                                   \
+    const Status status = to_status(table, static_cast<CuResult>(value), "cuX");      \
+    EXPECT_FALSE(status.is_ok());                                                     \
+    EXPECT_EQ(status.message(), std::string("cuX: " #name " (") + #value + ")");      \
+  }
+#include "tests/support/cuda_errors.inc"
+#undef KAON_CUDA_ERROR
 }
 
 TEST(Driver, OwnersReleaseWhatTheyMade) {

@@ -2,41 +2,21 @@
 // each case runs in a child of this test.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fstream>
-#include <functional>
 
 #include "runtime/kaon.hpp"
+#include "tests/unit/runtime/in_child.h"
 #include "tests/unit/runtime/sample_pack.h"
 #include "tests/unit/runtime/stub.h"
 
 namespace kaon {
 namespace {
 
+using testing::in_child;
 using testing::sample_pack;
 using testing::stub;
-
-// Runs `body` in a child process and gives the text that it returned.
-std::string in_child(const std::function<std::string()>& body) {
-  int pipe_ends[2];
-  if (pipe(pipe_ends) != 0) return "no pipe";
-  pid_t child = fork();
-  if (child == 0) {
-    std::string text = body();
-    ssize_t written = write(pipe_ends[1], text.data(), text.size());
-    _exit(written == static_cast<ssize_t>(text.size()) ? 0 : 1);
-  }
-  close(pipe_ends[1]);
-  std::string text;
-  char buffer[4096];
-  for (ssize_t got; (got = read(pipe_ends[0], buffer, sizeof buffer)) > 0;) text.append(buffer, got);
-  close(pipe_ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? text : "the child died";
-}
 
 std::string call_text(const Result<Kernel>& kernel) {
   if (!kernel.is_ok()) return kernel.status().to_string();
@@ -145,15 +125,15 @@ TEST_F(Environment, PtxRunsOnlyWhereAllowed) {
     return in_child([&] {
       stub().reset();
       if (allow != nullptr) setenv("KAON_ALLOW_PTX", allow, 1);
-      testing::LinkedPack linked(sample_pack("scale_rows", "sm80", {"sm_80"}, ImageKind::kPtx),
-                                 testing::sample_select);
+      testing::LinkedPack linked(sample_pack("scale_rows", "sm80", {"sm_80"}, ImageKind::kPtx), testing::sample_select);
       return call_text(Kernel("scale_rows", {linked.list()}));
     });
   };
   EXPECT_EQ(with("1"), "older_table sm80 block.m=4");
-  EXPECT_EQ(with(nullptr),
-            "unsupported: scale_rows cannot run on sm90: table sm80: the generic variant has no image that runs on sm90, "
-            "only sm_80 ptx");
+  EXPECT_EQ(
+      with(nullptr),
+      "unsupported: scale_rows cannot run on sm90: table sm80: the generic variant has no image that runs on sm90, "
+      "only sm_80 ptx");
 }
 
 }  // namespace

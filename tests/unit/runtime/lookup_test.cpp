@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
+#include "runtime/launch/guard_program.h"
 #include "tests/unit/runtime/sample_pack.h"
 
 namespace kaon {
@@ -38,8 +41,9 @@ TEST(Lookup, ExactThenOlderDescendingThenNewer) {
             "sm90 sm89(older) sm86(older) sm80(older) sm100(generic) sm103(generic) sm120(generic)");
   EXPECT_EQ(order_text(linked, 130),
             "sm120(older) sm103(older) sm100(older) sm90(older) sm89(older) sm86(older) sm80(older)");
-  EXPECT_EQ(order_text(linked, 75), "sm80(generic) sm86(generic) sm89(generic) sm90(generic) sm100(generic) "
-                                    "sm103(generic) sm120(generic)");
+  EXPECT_EQ(order_text(linked, 75),
+            "sm80(generic) sm86(generic) sm89(generic) sm90(generic) sm100(generic) "
+            "sm103(generic) sm120(generic)");
   EXPECT_EQ(order_text(linked, 0), "host");
 }
 
@@ -99,8 +103,7 @@ TEST(ImageRules, MissingResourcesAreNamedWithBothNumbers) {
   PackTable table = testing::sample_table("k", DType::kF16);
   const VariantInfo& large = table.variants[1].info;
   EXPECT_EQ(missing_resource(large, device(90)), "");
-  EXPECT_EQ(missing_resource(large, device(120, 101376)),
-            "needs 147456 bytes of shared memory, the device has 101376");
+  EXPECT_EQ(missing_resource(large, device(120, 101376)), "needs 147456 bytes of shared memory, the device has 101376");
   VariantInfo wide = large;
   wide.requirements = {0, 255, 512};
   wide.plan.threads = 512;
@@ -117,9 +120,9 @@ TEST(Lookup, NothingIsKeptThatCouldNotRun) {
     uint32_t shared;
     bool has_image;
   };
-  const Chip chips[] = {{75, 65536, false},   {80, 166912, true},  {86, 101376, true},  {89, 101376, true},
-                        {90, 232448, true},   {100, 232448, true}, {103, 232448, true}, {120, 101376, true},
-                        {121, 101376, true},  {130, 232448, false}};
+  const Chip chips[] = {{75, 65536, false},  {80, 166912, true},  {86, 101376, true},  {89, 101376, true},
+                        {90, 232448, true},  {100, 232448, true}, {103, 232448, true}, {120, 101376, true},
+                        {121, 101376, true}, {130, 232448, false}};
   testing::LinkedPack linked(testing::sample_pack("k", "sm90", {"sm_90", "sm_80", "sm_100", "sm_120"}), nullptr);
   size_t bytes = static_cast<size_t>(linked.tables()[0].pack_end - linked.bytes());
   std::shared_ptr<const Pack> pack = *Pack::borrow(linked.bytes(), bytes, "k");
@@ -134,6 +137,42 @@ TEST(Lookup, NothingIsKeptThatCouldNotRun) {
   }
   EXPECT_EQ(fit_variants(pack->tables()[0], *pack, device(130), PtxRule::kForbidden)[0].reason,
             "has no image that runs on sm130, only sm_90 cubin sm_80 cubin sm_100 cubin sm_120 cubin");
+}
+
+TEST(GuardProgram, AcceptsWhatTheGuardsAccept) {
+  const Signature signature = testing::scale_rows_signature("k", DType::kF16);
+  const int64_t values[] = {0, 1, 2, 3, 7, 8, 12, 16, 4095, 4096, 4097, -1, -8, INT64_MAX, INT64_MIN, INT64_MAX - 7};
+  std::mt19937_64 random(11);
+  auto any = [&] { return values[random() % std::size(values)]; };
+  int accepted = 0;
+  for (int round = 0; round < 20000; ++round) {
+    std::vector<Guard> guards(random() % 3);
+    for (Guard& guard : guards) {
+      guard.kind = static_cast<GuardKind>(random() % 6);
+      const bool divides = guard.kind == GuardKind::kDivisible || guard.kind == GuardKind::kCongruent;
+      const bool is_span = guard.kind == GuardKind::kSpanAtMost;
+      guard.slot = static_cast<uint16_t>(random() % (is_span ? 3 : testing::kNumSlots));
+      guard.other = static_cast<uint16_t>(random() % (is_span ? 3 : testing::kNumSlots));
+      guard.value = any();
+      if (divides && guard.value <= 0) guard.value = 1 + static_cast<int64_t>(random() % 16);
+    }
+    int64_t slots[testing::kNumSlots];
+    for (int64_t& slot : slots) slot = any();
+    // A difference of slots that leaves 64 bits is no difference of addresses.
+    for (Guard& guard : guards) {
+      int64_t difference;
+      if (guard.kind == GuardKind::kCongruent &&
+          __builtin_sub_overflow(slots[guard.slot], slots[guard.other], &difference)) {
+        slots[guard.other] = 0;
+      }
+    }
+    const bool is_accepted = GuardProgram(signature, guards).accepts(slots);
+    accepted += is_accepted;
+    EXPECT_EQ(is_accepted, first_refusing(signature, guards, slots) < 0)
+        << "round " << round << ": " << guards_text(signature, guards);
+  }
+  EXPECT_GT(accepted, 5000);
+  EXPECT_LT(accepted, 19000);
 }
 
 }  // namespace

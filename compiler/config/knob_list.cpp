@@ -186,9 +186,9 @@ void add_shape_knobs(const Kernel& kernel, const std::vector<AxisSet>& sets, std
     if (!is_inner(sets, id) || !can_version(kernel, id)) continue;
     const std::string& name = kernel.axis(id).name;
     knobs->push_back({"versions." + name,
-                      {"1", "3"},
+                      {"1", "4"},
                       "1",
-                      "bodies for a resident row of " + name + ": for the capacity, half of it, a quarter"});
+                      "bodies for a resident row of " + name + ": for the capacity, 5/8 of it, 2/5, a quarter"});
     knobs->push_back({"longer." + name,
                       {"refuse", "loop"},
                       "refuse",

@@ -17,26 +17,26 @@ const std::string kLoopMark = "$loop";
 }  // namespace
 
 std::vector<int64_t> version_repetitions(int64_t repetitions, int64_t versions) {
-  std::vector<int64_t> out = {repetitions};
-  for (int64_t i = 1, part = 2; i < versions; ++i, part *= 2) {
-    const int64_t shorter = (repetitions + part - 1) / part;
-    if (shorter == out.back()) break;
-    out.push_back(shorter);
+  constexpr int64_t kShares[kMaxVersions] = {1000, 630, 397, 250};  // a geometric series
+  std::vector<int64_t> out;
+  for (const int64_t share : kShares) {
+    const int64_t shorter = (repetitions * share + 999) / 1000;
+    if (static_cast<int64_t>(out.size()) < versions && (out.empty() || shorter < out.back())) out.push_back(shorter);
   }
   return out;
 }
 
-std::string version_name(const std::string& axis, int64_t part) { return axis + kMark + std::to_string(part); }
+std::string version_name(const std::string& axis, size_t index) { return axis + kMark + std::to_string(index); }
 
 std::string knob_axis(const Axis& axis) { return axis.name.substr(0, axis.name.find(kMark)); }
 
-int64_t version_part(const Axis& axis) {
+size_t version_index(const Axis& axis) {
   const size_t mark = axis.name.find(kMark);
-  int64_t part = 1;
+  size_t index = 0;
   if (mark != std::string::npos) {
-    std::from_chars(axis.name.data() + mark + 1, axis.name.data() + axis.name.size(), part);
+    std::from_chars(axis.name.data() + mark + 1, axis.name.data() + axis.name.size(), index);
   }
-  return std::max<int64_t>(part, 1);
+  return index;
 }
 
 std::string loop_version_name(const std::string& axis) { return axis + kLoopMark; }

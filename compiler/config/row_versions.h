@@ -1,8 +1,8 @@
 // Versions of one kernel's body for shorter and longer rows: which there are, and what their axes are called.
 //
 // A resident row is held by registers for its whole capacity, and what they cost is paid for rows of any length. With
-// versions.N = 3 the body exists three times in one kernel, for the capacity, half of it and a quarter; the extent,
-// which all blocks share, says which one runs. One variant then serves a wide range of rows about as well as three
+// versions.N = 4 the body exists four times in one kernel, for the capacity, 5/8, 2/5 and a quarter of it; the extent,
+// which all blocks share, says which one runs. One variant then serves a wide range of rows about as well as four
 // would. With longer.N = loop one more body walks the rows that exceed the capacity by chunks, and no guard bounds the
 // extent.
 #pragma once
@@ -16,17 +16,18 @@
 namespace kaon::compiler {
 
 /// The most that versions.<axis> may ask for.
-constexpr int64_t kMaxVersions = 3;
+constexpr int64_t kMaxVersions = 4;
 
-/// Repetitions of each version of a row held by resident(`repetitions`), largest first; equal ones are one.
+/// Repetitions of each version of a row held by resident(`repetitions`), largest first, at most `versions`: each about
+/// 5/8 of the one before, down to a quarter; equal ones are one. Fewer versions are the first of more.
 std::vector<int64_t> version_repetitions(int64_t repetitions, int64_t versions);
 
-/// Name of the axis that stands for `axis` in the version for the 1/`part` of its capacity.
-std::string version_name(const std::string& axis, int64_t part);
+/// Name of the axis that stands for `axis` in version `index`, from 1; version 0 is the axis itself.
+std::string version_name(const std::string& axis, size_t index);
 /// What the knobs of an axis are named after: for a version's axis, the name of its original.
 std::string knob_axis(const Axis& axis);
-/// 1, or for a version's axis the part of the capacity that it has.
-int64_t version_part(const Axis& axis);
+/// 0, or for a version's axis its index.
+size_t version_index(const Axis& axis);
 
 /// Name of the axis that stands for `axis` in the version that loops.
 std::string loop_version_name(const std::string& axis);

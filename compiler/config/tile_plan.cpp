@@ -340,8 +340,8 @@ Result<RowPlan> row_knob(const Config& config, const Axis& axis) {
   Result<KnobValue> value = parse_knob_value(*text);
   if (value && value->word == "resident" && value->argument >= 1 && value->argument <= kMaxRepetitions) {
     if (is_loop_version(axis)) return RowPlan{false, loop_repetitions(value->argument), 0};
-    const int64_t part = version_part(axis);
-    return RowPlan{true, (value->argument + part - 1) / part, 0};
+    const std::vector<int64_t> versions = version_repetitions(value->argument, kMaxVersions);
+    return RowPlan{true, versions[std::min(version_index(axis), versions.size() - 1)], 0};
   }
   if (value && value->word == "chunk" && value->argument <= kMaxChunk && is_power_of_two(value->argument)) {
     return RowPlan{false, 0, value->argument};

@@ -122,7 +122,7 @@ Status version_row(Kernel& kernel, AxisId row, int64_t repetitions) {
   std::vector<Version> versions;
   // The shortest is asked for first: its blocks have the least to do besides.
   for (size_t i = counts.size(); i-- > 1;) {
-    KAON_ASSIGN_OR_RETURN(Version version, make_version(kernel, row, grid, version_name(axis.name, int64_t{1} << i)));
+    KAON_ASSIGN_OR_RETURN(Version version, make_version(kernel, row, grid, version_name(axis.name, i)));
     kernel.axis(version.axis).block = capacities[i];
     version.capacity = usable_capacity(kernel.config, axis, capacities[i]);
     versions.push_back(std::move(version));

@@ -130,7 +130,12 @@ llvm::Value* Lowering::emit_min_max(DType dtype, llvm::Value* a, llvm::Value* b,
   if (dtype == DType::kF64) {  // NVPTX has no f64 form that propagates NaN
     llvm::Value* takes_a = is_max ? b_.CreateFCmpOGT(a, b) : b_.CreateFCmpOLT(a, b);
     llvm::Value* unordered = b_.CreateFCmpUNO(a, b);
-    return b_.CreateSelect(unordered, b_.CreateFAdd(a, b), b_.CreateSelect(takes_a, a, b));
+    llvm::Value* taken = b_.CreateSelect(unordered, b_.CreateFAdd(a, b), b_.CreateSelect(takes_a, a, b));
+    // Equal numbers differ in the sign of zeros at most: the greater has it only if both do.
+    llvm::Value* a_bits = b_.CreateBitCast(a, b_.getInt64Ty());
+    llvm::Value* b_bits = b_.CreateBitCast(b, b_.getInt64Ty());
+    llvm::Value* both = is_max ? b_.CreateAnd(a_bits, b_bits) : b_.CreateOr(a_bits, b_bits);
+    return b_.CreateSelect(b_.CreateFCmpOEQ(a, b), b_.CreateBitCast(both, a->getType()), taken);
   }
   if (dtype_is_float(dtype)) {
     const llvm::Intrinsic::ID id = is_max ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum;

@@ -52,7 +52,7 @@ double pow_spread(Element a, Element b, double power, double ulp, double flush) 
 Element max_element(Element a, Element b) {
   if (a.bound == kUnknown || b.bound == kUnknown) return {a.value, kUnknown};
   if (std::isnan(a.value) || std::isnan(b.value)) return {std::nan(""), 0};
-  const double value = std::max(a.value, b.value);
+  const double value = greater_of(a.value, b.value);
   if (std::isinf(value)) return {value, 0};
   const double high = std::max(a.value + a.bound, b.value + b.bound);
   const double low = std::max(a.value - a.bound, b.value - b.bound);

@@ -9,6 +9,7 @@
 #include "compiler/ir/combine.h"
 #include "compiler/ir/functions.h"
 #include "compiler/oracle/element_ops.h"
+#include "compiler/oracle/reach.h"
 #include "compiler/oracle/rounding.h"
 #include "compiler/oracle/views.h"
 
@@ -239,7 +240,9 @@ std::vector<Tile> eval_fold(const Kernel& kernel, const Op& op, const std::vecto
     return out;
   }
   widen_for_any_order(kernel, region, static_cast<size_t>(rows[0].sizes[1]), &rows);
+  const Tuple before = rows;
   rows = fold_rows(kernel, region, std::move(rows));
+  doubt_orders(kernel, region, before, /*is_fold=*/true, &rows);
   for (size_t i = 0; i < tiles.size(); ++i) {
     Tile chosen;
     if (!exists.empty()) eval_select(rows.back(), rows[i], zeros(rows[i].dtype, rows[i].sizes), &chosen);
@@ -258,10 +261,12 @@ std::vector<Tile> eval_scan(const Kernel& kernel, const Op& op, const std::vecto
   const int64_t length = rows[0].sizes[1];
   widen_for_any_order(kernel, region, static_cast<size_t>(length), &rows);
   if (reverse) rows = take(rows, length - 1, -1, length);
+  const Tuple before = rows;
   for (int64_t step = 1; step < length; step *= 2) {
     Tuple moved = combine(kernel, region, take(rows, 0, 1, length - step), take(rows, step, 1, length - step));
     rows = join(take(rows, 0, 1, step), moved);
   }
+  doubt_orders(kernel, region, before, /*is_fold=*/false, &rows);
   Tuple out;
   std::vector<int64_t> back(order.size()), sizes;
   for (size_t i = 0; i < order.size(); ++i) {

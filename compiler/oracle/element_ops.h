@@ -1,6 +1,8 @@
 // Element-wise ops on tiles of equal shape: values exact to double, bounds propagated. Results may not be operands.
 #pragma once
 
+#include <cmath>
+
 #include "compiler/ir/functions.h"
 #include "compiler/oracle/tile.h"
 
@@ -12,6 +14,9 @@ void eval_compare(CompareFn fn, const Tile& a, const Tile& b, Tile* result);
 /// Where the condition may be either, the result covers both alternatives.
 void eval_select(const Tile& condition, const Tile& a, const Tile& b, Tile* result);
 void eval_cast(const Tile& a, DType dtype, Tile* result);
+
+/// The greater of two numbers; a negative zero is less than a positive one.
+inline double greater_of(double a, double b) { return a > b || (a == b && std::signbit(b)) ? a : b; }
 
 /// Saturating truncation of a float; NaN gives 0.
 int64_t float_to_int(DType dtype, double value);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "compiler/oracle/element_ops.h"
 #include "compiler/oracle/rounding.h"
 #include "compiler/oracle/views.h"
 
@@ -50,6 +51,11 @@ FloatResult sum_row(const Row& row, const Rounding& rounding) {
     const bool is_open = !has_special || (std::isinf(sum) && finite > rounding.max_finite());
     return {sum, is_open ? kUnknown : 0};
   }
+  // Of negative zeros alone: whether a positive one, which missing lanes count as, is added to them is open.
+  const auto is_negative_zero = [](double x) { return x == 0 && std::signbit(x); };
+  if (magnitude == 0 && propagated == 0 && row.length > 0 &&
+      std::all_of(row.floats, row.floats + row.length, is_negative_zero))
+    return {sum, std::numeric_limits<double>::denorm_min()};
   if (row.length < 2) return {sum, propagated};
   magnitude += propagated;
   const double steps = static_cast<double>(row.length - 1) * rounding.unit();
@@ -103,7 +109,7 @@ FloatResult max_row(const Row& row, double sign) {
     const double bound = row.bounds ? row.bounds[i] : 0;
     has_nan = has_nan || x != x;
     is_unknown = is_unknown || bound == kUnknown;
-    value = x > value ? x : value;
+    value = greater_of(x, value);
     high = x + bound > high ? x + bound : high;
     low = x - bound > low ? x - bound : low;
   }

@@ -71,6 +71,12 @@ class Stager {
     return false;
   }
 
+  bool are_units(ValueId value, const std::vector<int64_t>& dims) const {
+    const std::vector<AxisId>& axes = kernel_.type(value).axes;
+    return std::all_of(dims.begin(), dims.end(),
+                       [&](int64_t dim) { return axes[static_cast<size_t>(dim)] == kUnitAxis; });
+  }
+
   /// Partial results are complete by construction; other axes may lack lanes, which only reduce_thread leaves out.
   bool may_lack_lanes(ValueId value, const std::vector<int64_t>& dims) const {
     for (const int64_t dim : dims) {
@@ -90,7 +96,10 @@ class Stager {
     parse_fn(op.str_attr("fn"), &fn);
     std::vector<int64_t> dims = op.ints_attr("dims");
     ValueId value = op.operands[0];
-    if (has_digits(value, dims, Where::kRegister) || may_lack_lanes(value, dims))
+    const bool is_across = has_digits(value, dims, Where::kLane) || has_digits(value, dims, Where::kWarp);
+    // An axis of one lane has no digits and lacks no lanes, but only a fold makes it a unit.
+    const bool is_one_lane = !is_across && !are_units(value, dims);
+    if (has_digits(value, dims, Where::kRegister) || may_lack_lanes(value, dims) || is_one_lane)
       value = fold_thread(builder, fn, value, dims);
     if (has_digits(value, dims, Where::kLane)) value = fold_lanes(builder, fn, value, dims);
     if (has_digits(value, dims, Where::kWarp)) {

@@ -1,6 +1,7 @@
 // Runs what choices build.
 #include "tests/fuzz/fuzz_case.h"
 
+#include "compiler/compile.h"
 #include "compiler/config/config_space.h"
 #include "compiler/frontend/frontend.h"
 #include "compiler/target/target.h"
@@ -43,7 +44,7 @@ const char* verdict_name(FuzzVerdict verdict) {
   return kNames[static_cast<size_t>(verdict)];
 }
 
-FuzzOutcome run_fuzz_case(Choices& choices, const FuzzOptions& options, CaseDevice& device, ItemLog& log) {
+FuzzOutcome run_fuzz_case(Choices& choices, const FuzzOptions& options, CaseDevice* device, ItemLog& log) {
   FuzzOutcome outcome;
   const RandomProgram random = random_program(choices);
   outcome.text = random.text;
@@ -70,6 +71,14 @@ FuzzOutcome run_fuzz_case(Choices& choices, const FuzzOptions& options, CaseDevi
   cases.only_configs = {space.generic_config().to_text()};
   if (choices.below(3) != 0) cases.only_configs[0] = choose_config(space, choices, options.max_warps).to_text();
   outcome.config = cases.only_configs[0];
+  if (device == nullptr) {
+    log.begin("compiling with config '" + outcome.config + "'\n" + random.text);
+    const auto variant = compile(*kernel, *Config::from_text(outcome.config), *target, {});
+    if (variant) return outcome;
+    outcome.verdict = variant.status().code() == Code::kIllegalConfig ? FuzzVerdict::kUnused : FuzzVerdict::kInternal;
+    outcome.report = variant.status().to_string();
+    return outcome;
+  }
   RunOptions run;
   run.target = options.target;
   run.edge = random.edge;
@@ -79,12 +88,14 @@ FuzzOutcome run_fuzz_case(Choices& choices, const FuzzOptions& options, CaseDevi
   };
   hooks.begin = [&](const std::string& what) { log.begin(what + "\n" + random.text); };
   for (const CaseShape& shape : random.shapes) cases.shapes.push_back(*parse_shape_line(shape_text(shape)));
-  RunReport report = run_kernel_cases(*kernel, cases, run, device, hooks);
+  RunReport report = run_kernel_cases(*kernel, cases, run, *device, hooks);
   if (report.failures == 0 && report.calls == 0) {
     cases.only_configs = {space.generic_config().to_text()};
-    report = run_kernel_cases(*kernel, cases, run, device, hooks);
+    report = run_kernel_cases(*kernel, cases, run, *device, hooks);
   }
   outcome.calls = report.calls;
+  outcome.compared = report.compared;
+  outcome.unconstrained = report.unconstrained;
   outcome.verdict = verdict_of(report);
   outcome.report = report.text;
   return outcome;

@@ -26,17 +26,21 @@ inline bool is_failure(FuzzVerdict verdict) { return verdict > FuzzVerdict::kSlo
 struct FuzzOutcome {
   FuzzVerdict verdict = FuzzVerdict::kRight;
   int64_t calls = 0;
-  std::string report;  // diagnostics or what is wrong
-  std::string text;    // the program
+  int64_t compared = 0;       // elements
+  int64_t unconstrained = 0;  // of compared: anything passes
+  std::string report;         // diagnostics or what is wrong
+  std::string text;           // the program
   std::string config;
 };
 
 struct FuzzOptions {
   std::string target = "host";
   int max_warps = 0;  // of a block; 0: no limit
+  bool compile_only = false;
 };
 
-/// Builds the program, chooses a config for it by further choices, runs both on `device` and compares.
-FuzzOutcome run_fuzz_case(Choices& choices, const FuzzOptions& options, CaseDevice& device, ItemLog& log);
+/// Builds the program, chooses a config for it by further choices, runs both on `device` and compares. Without a device
+/// it only compiles.
+FuzzOutcome run_fuzz_case(Choices& choices, const FuzzOptions& options, CaseDevice* device, ItemLog& log);
 
 }  // namespace kaon::compiler

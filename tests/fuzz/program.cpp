@@ -1,13 +1,12 @@
 // Random kernels: loops, statements, stores, and a call.
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 
 #include "tests/fuzz/program_writer.h"
 
 namespace kaon::compiler {
 namespace {
-
-constexpr int kDepth = 3;  // of expressions
 
 std::string joined(const std::vector<std::string>& texts) {
   std::string all;
@@ -45,18 +44,19 @@ void ProgramWriter::declare_space() {
     std::vector<const char*> tiles, rows;
   };
   static const Space kSpaces[] = {{{"m"}, {"N"}},      {{"m"}, {}},         {{"m", "n"}, {}},
-                                  {{"m"}, {"N", "K"}}, {{"b", "m"}, {"N"}}, {{"m", "n"}, {"K"}}};
+                                  {{"m"}, {"N", "K"}}, {{"b", "m"}, {"N"}}, {{"m", "n"}, {"K"}},
+                                  {{"m"}, {"16"}},     {{"m"}, {"N", "6"}}, {{"m", "n"}, {"8"}}};
   const Space& space = choices_.pick(kSpaces);
   std::vector<std::string> names, dims, blocks;
   for (const char* name : space.tiles) {
     std::string dim = name;
     dim[0] = static_cast<char>(dim[0] - 'a' + 'A');
     grid_.push_back(static_cast<int>(axes_.size()));
-    axes_.push_back({name, dim, true, {}});
+    axes_.push_back({name, dim, true, {}, 0});
     names.emplace_back(name);
     dims.push_back(dim);
   }
-  for (const char* dim : space.rows) axes_.push_back({":", dim, false, {}});
+  for (const char* dim : space.rows) axes_.push_back({":", dim, false, {}, std::atoi(dim)});
   for (size_t i = 0; i < axes_.size(); ++i) active_.push_back(static_cast<int>(i));
   std::string head = "for " + joined(names) + " in tile(" + joined(dims);
   static constexpr const char* kBlocks[] = {"1", "4", "16"};
@@ -127,7 +127,7 @@ void ProgramWriter::write_loop(int depth) {
   const std::string dim = choices_.pick(kDims);
   static constexpr const char* kRanges[] = {"0:", "1:", "0:2 + "};
   std::string range = dim, loop = "tile";
-  WriterAxis axis{name, dim, true, {}};
+  WriterAxis axis{name, dim, true, {}, 0};
   const uint32_t kind = choices_.below(6);
   const std::string lengths = kind > 3 ? random_lengths(dim, &axis) : "";
   if (!lengths.empty()) loop = "jagged_tile", range = lengths;
@@ -194,63 +194,54 @@ void ProgramWriter::write_while(int depth) {
   scope_.push_back({counter, {DType::kI64, {}}, false});
 }
 
+/// Sums and the like tile by tile in a variable along a registered block, which is folded behind its loops.
+void ProgramWriter::write_block_loops(int depth) {
+  ValueType type = random_type();
+  if (type.dtype == DType::kBool) type.dtype = DType::kI32;
+  if (!has_parents(type.axes) || type.axes.size() > 3) return write_let();
+  static constexpr const char* kDims[] = {"P", "Q"};
+  static constexpr const char* kFolds[] = {"sum", "amax", "amin"};
+  const std::string dim = choices_.pick(kDims), block = new_name("B"), sum = new_name("acc");
+  blocks_ += "  let " + block + " = block(" + dim + ");\n";
+  line("var " + sum + " = full(" + dtype_name(type.dtype) + ", " + literal(type.dtype) + extents_of(type) + ", " +
+       block + ");");
+  const uint32_t loops = 1 + choices_.below(2);
+  for (uint32_t i = 0; i < loops; ++i) {
+    const auto id = static_cast<int>(axes_.size());
+    const std::string name = new_name("k");
+    axes_.push_back({name, dim, true, {}, 0});
+    line("for " + name + " in tile(" + dim + ", block=" + block + ") {");
+    active_.push_back(id);
+    ++indent_;
+    ValueType along = type;
+    along.axes.push_back(id);
+    const std::string added = value(along, 2);
+    if (choices_.below(2) == 0)
+      line(sum + " += " + added + ";");
+    else
+      line(sum + " = maximum(" + sum + ", " + added + ");");
+    --indent_;
+    if (choices_.one_in(4)) write_block(depth, 1);
+    active_.pop_back();
+    line("}");
+  }
+  const std::string name = new_name("v");
+  line("let " + name + " = " + choices_.pick(kFolds) + "(" + (choices_.one_in(3) ? "-" : "") + sum + ", dim=-1);");
+  scope_.push_back({name, type, false});
+}
+
 void ProgramWriter::write_statement(int depth) {
-  const uint32_t kind = choices_.below(16);
+  const uint32_t kind = choices_.below(22);
   if (kind == 6) return write_call();
-  if (depth <= 0 || kind < 6) return write_let();
+  // Outputs are left for what stands at the end.
+  if (kind >= 18 && outputs_.size() < 2) return kind < 20 ? write_store() : write_atomic();
+  if (depth <= 0 || kind < 6 || kind >= 18) return write_let();
   if (kind < 9) return write_assignment();
   if (kind < 13) return write_loop(depth);
   if (kind == 13) return write_number_loop(depth);
   if (kind == 14) return write_if(depth);
-  write_while(depth);
-}
-
-/// A value of at least the grid's axes goes to a tensor of its own.
-void ProgramWriter::write_store() {
-  Tensor tensor;
-  tensor.name = "y" + std::to_string(outputs_.size());
-  ValueType type;
-  for (const int id : active_) {
-    const bool in_grid = std::find(grid_.begin(), grid_.end(), id) != grid_.end();
-    if (in_grid || choices_.below(3) != 2) type.axes.push_back(id);
-  }
-  tensor.dtype = random_dtype();
-  static constexpr DType kNarrow[] = {DType::kF8E4M3, DType::kF8E5M2};
-  if (choices_.one_in(12)) tensor.dtype = choices_.pick(kNarrow);
-  type.dtype = tensor.dtype == DType::kF8E4M3 || tensor.dtype == DType::kF8E5M2 ? DType::kF32 : tensor.dtype;
-  std::string text;
-  if (type.dtype == tensor.dtype && choices_.below(2) == 0) {
-    text = value(type, kDepth);
-  } else {
-    if (type.dtype == tensor.dtype) type.dtype = random_dtype();
-    text = std::string(dtype_name(tensor.dtype)) + "(" + value(type, kDepth) + ")";
-  }
-  bool is_scattered = false;
-  for (size_t i = 0; i < type.axes.size(); ++i) {
-    const WriterAxis& axis = axes_[static_cast<size_t>(type.axes[i])];
-    std::string extent = axis.dim, item = axis.name;
-    if (!axis.is_tile && choices_.one_in(6)) extent = "2 * " + axis.dim, item = axis.dim + ":";
-    // Shorter or longer than the loop: lanes outside are left out, elements beyond stay as they are.
-    if (axis.is_tile && choices_.one_in(6)) extent = "S";
-    // Another place for each coordinate.
-    if (axis.is_tile && !is_scattered && parameters_.size() < kMostParameters && choices_.one_in(12)) {
-      is_scattered = true;
-      const std::string places = new_name("place");
-      parameters_.push_back(places + ": i32[" + axis.dim + "]");
-      data_[places].push_back(*parse_generator("permutation(" + axis.dim + ")"));
-      extent = axis.dim, item = places + "[" + axis.name + "]";
-    }
-    tensor.extents.push_back(extent);
-    tensor.subscript += (i == 0 ? "" : ", ") + item;
-  }
-  if (choices_.one_in(8)) tensor.name += "z";
-  if (choices_.one_in(8)) {
-    const std::string mask = value({DType::kBool, type.axes}, 2);
-    line("store(" + tensor.name + ", (" + tensor.subscript + "), " + text + ", mask=" + mask + ");");
-  } else {
-    line(tensor.name + "[" + tensor.subscript + "] = " + text + ";");
-  }
-  outputs_.push_back(tensor);
+  if (kind == 15) return write_while(depth);
+  write_block_loops(depth);
 }
 
 std::string ProgramWriter::signature() const {
@@ -262,7 +253,9 @@ std::string ProgramWriter::signature() const {
   const auto own = [&](const std::string& dim) {
     if (std::find(dims.begin(), dims.end(), dim) == dims.end()) dims.push_back(dim);
   };
-  for (const WriterAxis& axis : axes_) own(axis.dim.substr(0, 1));
+  for (const WriterAxis& axis : axes_) {
+    if (axis.constant == 0) own(axis.dim.substr(0, 1));
+  }
   for (const Tensor& tensor : outputs_) {
     for (const std::string& extent : tensor.extents) {
       if (extent == "S") own("S");
@@ -278,9 +271,8 @@ std::string ProgramWriter::signature() const {
   for (const Variable& scalar : scalar_variables_)
     parameters.push_back(scalar.name + ": " + dtype_name(scalar.type.dtype));
   for (const Tensor& tensor : outputs_) {
-    const bool is_zeroed = tensor.name.back() == 'z';
     results.push_back(tensor.name + ": " + dtype_name(tensor.dtype) + "[" + joined(tensor.extents) + "]" +
-                      (is_zeroed ? " = 0" : ""));
+                      (tensor.is_zeroed ? " = 0" : "") + (tensor.alias.empty() ? "" : " alias " + tensor.alias));
   }
   return "kernel fuzz(" + joined(parameters) + ") -> (" + joined(results) + ")";
 }
@@ -288,7 +280,9 @@ std::string ProgramWriter::signature() const {
 void ProgramWriter::choose_call(RandomProgram* program) {
   static constexpr int kExtents[] = {3, 1, 2, 5, 8, 16, 17, 31, 32, 33, 48, 64, 64, 65, 96, 100, 127, 128, 0};
   std::vector<std::string> dims;
-  for (const WriterAxis& axis : axes_) dims.push_back(axis.dim.substr(0, 1));
+  for (const WriterAxis& axis : axes_) {
+    if (axis.constant == 0) dims.push_back(axis.dim.substr(0, 1));
+  }
   for (const Tensor& tensor : outputs_) {
     if (std::find(tensor.extents.begin(), tensor.extents.end(), "S") != tensor.extents.end()) dims.emplace_back("S");
   }
@@ -308,7 +302,9 @@ void ProgramWriter::choose_call(RandomProgram* program) {
   }
   const uint32_t edge = choices_.below(2 * static_cast<uint32_t>(all_edges().size()));
   program->edge = edge < all_edges().size() ? "plain" : all_edges()[edge - all_edges().size()];
-  if (program->edge == "inplace") program->edge = "plain";
+  const auto can_be_input = [](const Tensor& tensor) { return !tensor.alias.empty(); };
+  if (program->edge == "inplace" && std::none_of(outputs_.begin(), outputs_.end(), can_be_input))
+    program->edge = "plain";
 }
 
 RandomProgram ProgramWriter::run() {
@@ -323,7 +319,7 @@ RandomProgram ProgramWriter::run() {
   --indent_;
   line("}");
   RandomProgram program;
-  program.text = functions_ + signature() + " {\n" + body_ + "}\n";
+  program.text = functions_ + signature() + " {\n" + blocks_ + body_ + "}\n";
   program.data = data_;
   choose_call(&program);
   return program;

@@ -5,7 +5,6 @@
 #include "tests/fuzz/program_writer.h"
 
 namespace kaon::compiler {
-namespace {}  // namespace
 
 bool ProgramWriter::has_units(const ValueType& type) {
   return std::count(type.axes.begin(), type.axes.end(), kUnit) > 0;
@@ -21,11 +20,20 @@ bool ProgramWriter::has_parents(const std::vector<int>& axes) const {
   });
 }
 
+bool ProgramWriter::is_jagged(const std::vector<int>& axes) const {
+  return std::any_of(axes.begin(), axes.end(),
+                     [&](int id) { return id != kUnit && !axes_[static_cast<size_t>(id)].parents.empty(); });
+}
+
+std::string ProgramWriter::cast_to(DType dtype, DType from, const std::string& text) {
+  return dtype == from ? text : std::string(dtype_name(dtype)) + "(" + text + ")";
+}
+
 /// An expression of exactly this type.
 std::string ProgramWriter::value(const ValueType& type, int depth) {
   if (depth <= 0) return leaf(type);
   const bool is_bool = type.dtype == DType::kBool;
-  switch (choices_.below(10)) {
+  switch (choices_.below(12)) {
     case 0: return leaf(type);
     case 1: return choices_.one_in(2) ? view(type, depth) : leaf(type);
     case 2: return is_bool ? comparison(type, depth) : unary(type, depth);
@@ -36,7 +44,9 @@ std::string ProgramWriter::value(const ValueType& type, int depth) {
     case 6: return choice(type, depth);
     case 7: return cast(type, depth);
     case 8: return is_bool ? comparison(type, depth) : reduction(type, depth);
-    default: return is_bool ? binary(type, depth) : reduction(type, depth);
+    case 9: return reduction(type, depth);
+    case 10: return scan(type, depth);
+    default: return is_bool ? binary(type, depth) : product(type, depth);
   }
 }
 
@@ -74,8 +84,7 @@ std::string ProgramWriter::variable(const ValueType& type, bool may_broadcast) {
   }
   if (fitting.empty()) return "";
   const Variable& chosen = *choices_.pick(fitting);
-  if (chosen.type.dtype == type.dtype) return chosen.name;
-  return std::string(dtype_name(type.dtype)) + "(" + chosen.name + ")";
+  return cast_to(type.dtype, chosen.type.dtype, chosen.name);
 }
 
 std::string ProgramWriter::leaf(const ValueType& type) {
@@ -89,6 +98,7 @@ std::string ProgramWriter::leaf(const ValueType& type) {
   }
   if (choices_.one_in(8)) return filled(type);
   if (choices_.one_in(10)) return gather(type, 1);
+  if (choices_.one_in(12)) return neighbour(type);
   return load(type);
 }
 
@@ -144,7 +154,6 @@ std::string ProgramWriter::coordinates(const ValueType& type) {
 }
 
 const ProgramWriter::Tensor* ProgramWriter::find_or_make_input(DType dtype, const std::vector<int>& axes) {
-  constexpr size_t kMostInputs = 6;
   std::vector<size_t> fitting;
   for (size_t i = 0; i < inputs_.size(); ++i) {
     if (inputs_[i].dtype == dtype && inputs_[i].axes == axes) fitting.push_back(i);
@@ -182,29 +191,53 @@ const ProgramWriter::Tensor* ProgramWriter::find_or_make_input(DType dtype, cons
 }
 
 std::string ProgramWriter::load(const ValueType& type) {
-  ValueType stored = type;
-  stored.axes.erase(std::remove(stored.axes.begin(), stored.axes.end(), kUnit), stored.axes.end());
-  if (stored.axes.empty()) {
+  ValueType in_memory = type;
+  in_memory.axes.erase(std::remove(in_memory.axes.begin(), in_memory.axes.end(), kUnit), in_memory.axes.end());
+  if (in_memory.axes.empty()) {
     for (const Variable& scalar : scalar_variables_) {
       if (scalar.type.dtype == type.dtype && type.axes.empty() && choices_.below(2) == 0) return scalar.name;
     }
     return filled(type);
   }
-  if (!has_parents(stored.axes)) return filled(type);
+  if (!has_parents(in_memory.axes)) return filled(type);
   static constexpr DType kStored[] = {DType::kF16, DType::kF32, DType::kBF16, DType::kF8E4M3, DType::kF8E5M2,
                                       DType::kI8,  DType::kI32, DType::kU8,   DType::kBool,   DType::kI16,
                                       DType::kI64, DType::kF64, DType::kU32};
-  if (choices_.one_in(3)) stored.dtype = choices_.pick(kStored);
-  const Tensor* tensor = find_or_make_input(stored.dtype, stored.axes);
+  if (choices_.one_in(3)) in_memory.dtype = choices_.pick(kStored);
+  const Tensor* tensor = find_or_make_input(in_memory.dtype, in_memory.axes);
   if (tensor == nullptr) return filled(type);
-  std::string plane;
-  if (tensor->has_planes) plane = (planes_.empty() || choices_.below(2) == 0 ? "2" : choices_.pick(planes_)) + ", ";
-  std::string text = with_units(tensor->name + "[" + plane + tensor->subscript + "]", type);
+  std::string text = with_units(stored(*tensor), type);
   // The narrowest floats are for storage: they only become other floats.
-  if (stored.dtype == DType::kF8E4M3 || stored.dtype == DType::kF8E5M2)
-    text = "f32(" + text + ")", stored.dtype = DType::kF32;
-  if (stored.dtype != type.dtype) text = std::string(dtype_name(type.dtype)) + "(" + text + ")";
-  return text;
+  if (in_memory.dtype == DType::kF8E4M3 || in_memory.dtype == DType::kF8E5M2)
+    text = "f32(" + text + ")", in_memory.dtype = DType::kF32;
+  return cast_to(type.dtype, in_memory.dtype, text);
+}
+
+/// What an input holds at the axes that it is read with.
+std::string ProgramWriter::stored(const Tensor& tensor) {
+  std::string plane;
+  if (tensor.has_planes) plane = (planes_.empty() || choices_.below(2) == 0 ? "2" : choices_.pick(planes_)) + ", ";
+  return tensor.name + "[" + plane + tensor.subscript + "]";
+}
+
+/// The element behind each along the last axis, or before it, masked where there is none.
+std::string ProgramWriter::neighbour(const ValueType& type) {
+  if (type.axes.empty() || has_units(type) || is_jagged(type.axes) || parameters_.size() >= kMostParameters)
+    return load(type);
+  const WriterAxis& last = axes_[static_cast<size_t>(type.axes.back())];
+  const std::string name = new_name("z");
+  std::string extents, items;
+  for (const int id : type.axes) {
+    const WriterAxis& axis = axes_[static_cast<size_t>(id)];
+    extents += (extents.empty() ? "" : ", ") + axis.dim;
+    if (id != type.axes.back()) items += axis.name + ", ";
+  }
+  parameters_.push_back(name + ": " + dtype_name(type.dtype) + "[" + extents + "]");
+  const std::string index = last.is_tile ? last.name + ".index" : "arange(" + last.dim + ")";
+  const bool is_next = choices_.below(2) == 0;
+  const std::string mask = is_next ? index + " + 1 < " + last.dim : index + " > 0";
+  return "load(" + name + ", (" + items + index + (is_next ? " + 1" : " - 1") + "), mask=" + mask +
+         (choices_.below(2) == 0 ? "" : ", other=" + literal(type.dtype)) + ")";
 }
 
 std::string ProgramWriter::unary(const ValueType& type, int depth) {
@@ -219,8 +252,7 @@ std::string ProgramWriter::unary(const ValueType& type, int depth) {
                                          "exp2",  "log", "log2", "sqrt",    "rsqrt"};
   const uint32_t i = choices_.below(19);
   const std::string fn = kFns[i];
-  // The sign of a zero, which minimum and maximum leave open, must not decide between infinities.
-  if (i < 13 || (fn != "rsqrt" && choices_.one_in(4))) return fn + "(" + a + ")";
+  if (i < 13 || choices_.one_in(4)) return fn + "(" + a + ")";
   // Brought into a range where the function says something.
   if (fn == "exp" || fn == "exp2") return fn + "(minimum(" + a + ", 3))";
   return fn + "(abs(" + a + ") + 0.25)";
@@ -281,35 +313,6 @@ std::string ProgramWriter::comparison(const ValueType& type, int depth) {
   return choices_.one_in(8) ? "(not " + text + ")" : text;
 }
 
-/// A fold along one axis that the type lacks, which is dropped or, where the type has a unit, kept as one.
-std::string ProgramWriter::reduction(const ValueType& type, int depth) {
-  std::vector<int> missing;
-  for (const int id : active_) {
-    if (std::find(type.axes.begin(), type.axes.end(), id) == type.axes.end()) missing.push_back(id);
-  }
-  if (missing.empty() || type.axes.size() >= 4) return binary(type, depth);
-  ValueType from = type;
-  const int axis = choices_.pick(missing);
-  size_t at = static_cast<size_t>(std::find(type.axes.begin(), type.axes.end(), kUnit) - type.axes.begin());
-  const bool keeps = at < type.axes.size();
-  if (keeps) {
-    from.axes[at] = axis;
-  } else {
-    at = choices_.below(static_cast<uint32_t>(type.axes.size() + 1));
-    from.axes.insert(from.axes.begin() + static_cast<std::ptrdiff_t>(at), axis);
-  }
-  if (!has_parents(from.axes) || !has_parents(type.axes)) return binary(type, depth);
-  static constexpr const char* kFns[] = {"sum", "amax", "amin", "prod", "mean"};
-  const bool can_mean = dtype_is_float(type.dtype) && !axes_[static_cast<size_t>(axis)].is_tile;
-  const std::string fn = kFns[choices_.below(can_mean ? 5 : 4)];
-  std::string inner = value(from, depth - 1);
-  if (dtype_is_float(type.dtype) && fn == "prod") inner = "(1 + 0.125 * tanh(" + inner + "))";
-  const std::string dim = choices_.below(4) == 0
-                              ? std::to_string(static_cast<int>(at) - static_cast<int>(from.axes.size()))
-                              : std::to_string(at);
-  return fn + "(" + inner + ", dim=" + dim + (keeps ? ", keepdim=true" : "") + ")";
-}
-
 /// A table read by a tile of indices, which are brought into its range or masked.
 std::string ProgramWriter::gather(const ValueType& type, int depth) {
   static constexpr DType kIndices[] = {DType::kI64, DType::kI32, DType::kU8, DType::kI16};
@@ -338,44 +341,5 @@ std::string ProgramWriter::gather(const ValueType& type, int depth) {
 
 /// One bool for all lanes.
 std::string ProgramWriter::scalar_condition(int depth) { return comparison({DType::kBool, {}}, depth); }
-
-/// Two values side by side along a new axis at `dim`.
-std::string ProgramWriter::stacked(const ValueType& type, int depth, int dim) {
-  return "stack((" + value(type, depth - 1) + ", " + value(type, depth - 1) + "), dim=" + std::to_string(dim) + ")";
-}
-
-/// Views there and back: the type is what it was, the elements have been elsewhere.
-std::string ProgramWriter::view(const ValueType& type, int depth) {
-  const int rank = static_cast<int>(type.axes.size());
-  const int dim = static_cast<int>(choices_.below(static_cast<uint32_t>(rank + 1)));
-  const std::string at = std::to_string(dim), which = std::to_string(choices_.below(2));
-  switch (choices_.below(6)) {
-    case 0: return stacked(type, depth, dim) + ".unbind(" + at + ")[" + which + "]";
-    case 1: return stacked(type, depth, dim) + ".unsqueeze(0).squeeze(0).unbind(dim=" + at + ")[" + which + "]";
-    case 2: {
-      // Rows of a static axis joined with themselves and cut elsewhere.
-      const std::string rows =
-          "concat((" + stacked(type, depth, dim) + ", " + stacked(type, depth, dim) + "), dim=" + at + ")";
-      return rows + ".chunk(2, dim=" + at + ")[" + which + "].unbind(" + at + ")[" + std::to_string(choices_.below(2)) +
-             "]";
-    }
-    case 3: {
-      if (rank == 0 || type.axes[0] == kUnit || axes_[static_cast<size_t>(type.axes[0])].is_tile) break;
-      return "concat((" + value(type, depth - 1) + ", " + value(type, depth - 1) + "), dim=0).chunk(2, dim=0)[" +
-             which + "]";
-    }
-    case 4:
-      if (rank < 2 || type.dtype == DType::kBool) break;
-      return "(" + value(type, depth - 1) + ").transpose(0, -1).abs().transpose(-1, 0)";
-    default: {
-      if (rank > 3) break;
-      // Four values regrouped: two axes of 2 in front become one of 4.
-      const std::string pair = stacked(type, depth, 0);
-      return "stack((" + pair + ", " + stacked(type, depth, 0) + "), dim=0).reshape(-1" + extents_of(type) +
-             ").unbind(0)[" + std::to_string(choices_.below(4)) + "]";
-    }
-  }
-  return stacked(type, depth, rank) + ".split()[" + which + "]";
-}
 
 }  // namespace kaon::compiler

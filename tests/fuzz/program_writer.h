@@ -9,8 +9,10 @@
 
 namespace kaon::compiler {
 
-constexpr int kUnit = -1;              // an axis of extent 1
+constexpr int kUnit = -1;  // an axis of extent 1
+constexpr size_t kMostInputs = 5;
 constexpr size_t kMostParameters = 4;  // beside the inputs
+constexpr int kDepth = 3;              // of expressions
 
 /// Element type and axes, as places in the writer's table of axes or kUnit.
 struct ValueType {
@@ -31,6 +33,7 @@ class ProgramWriter {
     std::string dim;   // the dimension that it runs over
     bool is_tile = false;
     std::vector<int> parents;  // axes that the lengths of a jagged tile run over
+    int constant = 0;          // extent of a dimension that is a number; 0: the dimension has a name
   };
   struct Variable {
     std::string name;
@@ -44,6 +47,8 @@ class ProgramWriter {
     std::vector<int> axes;  // that it is read with
     std::string subscript;
     bool has_planes = false;  // three of them, before the axes
+    bool is_zeroed = false;   // an output
+    std::string alias;        // an output: the input that it may be
   };
 
   // -- program.cpp: the kernel, its loops and statements
@@ -58,7 +63,7 @@ class ProgramWriter {
   void write_if(int depth);
   void write_while(int depth);
   void write_block(int depth, int most);
-  void write_store();
+  void write_block_loops(int depth);
   std::string signature() const;
   void choose_call(RandomProgram* program);
   void line(const std::string& text) { body_ += std::string(2 * static_cast<size_t>(indent_), ' ') + text + "\n"; }
@@ -66,6 +71,14 @@ class ProgramWriter {
   ValueType random_type();
   DType random_dtype();
   DType random_float();
+
+  // -- program_effects.cpp: what is left in memory
+  bool place_axes(ValueType* type, Tensor* tensor);
+  void write_store();
+  std::string store_places(const ValueType& type, Tensor* tensor);
+  void write_atomic();
+  static std::string place(const Tensor& tensor);
+  std::string random_places(const ValueType& type, size_t count, std::string* mask);
 
   // -- program_values.cpp: expressions of a wanted type
   std::string value(const ValueType& type, int depth);
@@ -85,15 +98,30 @@ class ProgramWriter {
   std::string choice(const ValueType& type, int depth);
   std::string cast(const ValueType& type, int depth);
   std::string comparison(const ValueType& type, int depth);
-  std::string reduction(const ValueType& type, int depth);
-  std::string view(const ValueType& type, int depth);
-  std::string stacked(const ValueType& type, int depth, int dim);
   std::string gather(const ValueType& type, int depth);
+  std::string neighbour(const ValueType& type);
   std::string with_units(const std::string& text, const ValueType& type) const;
   std::string scalar_condition(int depth);
   const Tensor* find_or_make_input(DType dtype, const std::vector<int>& axes);
+  std::string stored(const Tensor& tensor);
   bool has_parents(const std::vector<int>& axes) const;
+  bool is_jagged(const std::vector<int>& axes) const;
   static bool has_units(const ValueType& type);
+  static std::string cast_to(DType dtype, DType from, const std::string& text);
+
+  // -- program_folds.cpp: expressions across lanes
+  std::string reduction(const ValueType& type, int depth);
+  std::string fold_by_function(const ValueType& from, int depth, const std::string& along);
+  std::string scan(const ValueType& type, int depth);
+  std::string scan_by_function(const ValueType& type, int depth, const std::string& along);
+  std::string product(const ValueType& type, int depth);
+  std::string factor(DType dtype, const std::vector<int>& axes);
+  std::string function(const std::string& parameters, const std::string& body);
+
+  // -- program_views.cpp: the same elements elsewhere
+  std::string view(const ValueType& type, int depth);
+  std::string stacked(const ValueType& type, int depth, int dim);
+  std::string regrouped(const ValueType& type, int depth, size_t dim);
 
   Choices& choices_;
   std::vector<WriterAxis> axes_;
@@ -105,7 +133,7 @@ class ProgramWriter {
   std::vector<std::string> planes_;  // numbers below 3 that index planes, in scope
   std::map<std::string, std::vector<Generator>> data_;
   std::vector<std::string> parameters_;  // beside the inputs
-  std::string body_, functions_;
+  std::string body_, functions_, blocks_;
   int indent_ = 0;
   int next_name_ = 0;
 };

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <random>
 
+#include "compiler/ir/block_axis.h"
 #include "compiler/ir/walk.h"
 #include "tests/support/case_data.h"
 #include "tests/support/case_shapes.h"
@@ -121,7 +122,8 @@ Result<const OracleResult*> CaseInputs::expected(const Config& config, int64_t w
   Kernel tiled = clone(kernel_);
   for (Axis& axis : tiled.axes) {
     const std::string* block = config.find("block." + axis.name);
-    if (axis.kind != AxisKind::kTile || axis.fixed_block != 0 || block == nullptr) continue;
+    const bool has_block = axis.kind == AxisKind::kTile || is_block(axis);
+    if (!has_block || axis.fixed_block != 0 || block == nullptr) continue;
     axis.block = config.get_int("block." + axis.name, 0);
     key += axis.name + "=" + *block + " ";
   }
@@ -178,10 +180,11 @@ std::string CaseInputs::mismatch_text(const Mismatch& mismatch, const std::vecto
 }
 
 std::string CaseInputs::why_wrong(const OracleResult& expected, const std::vector<CaseTensor>& tensors,
-                                  int64_t* compared) const {
+                                  int64_t* compared, int64_t* unconstrained) const {
   const std::vector<HostTensor> got = views(tensors);
   const Judgement judgement = judge(kernel_, expected, got);
   *compared += judgement.compared;
+  *unconstrained += judgement.unconstrained;
   std::string why;
   if (!judgement.passed()) {
     why = judgement.to_string();

@@ -33,7 +33,8 @@ class CaseInputs {
   Result<const OracleResult*> expected(const Config& config, int64_t whole_limit);
 
   /// Empty when `tensors`, after a run, hold what is expected and nothing else has changed.
-  std::string why_wrong(const OracleResult& expected, const std::vector<CaseTensor>& tensors, int64_t* compared) const;
+  std::string why_wrong(const OracleResult& expected, const std::vector<CaseTensor>& tensors, int64_t* compared,
+                        int64_t* unconstrained) const;
 
  private:
   explicit CaseInputs(const Kernel& kernel) : kernel_(kernel) {}

@@ -221,7 +221,7 @@ class KernelRun {
     ++report_.calls;
     const Status ran = device_.run(call);
     if (!ran) return fail(id, text, ran.to_string());
-    const std::string why = inputs.why_wrong(**expected, tensors, &report_.compared);
+    const std::string why = inputs.why_wrong(**expected, tensors, &report_.compared, &report_.unconstrained);
     if (!why.empty()) fail(id, text, why);
   }
 

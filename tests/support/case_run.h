@@ -33,10 +33,11 @@ struct RunOptions {
 /// What one kernel's run came to.
 struct RunReport {
   int64_t configs = 0;
-  int64_t calls = 0;      // configs times calls that their guards accept
-  int64_t refused = 0;    // calls that a guard refused
-  int64_t undecided = 0;  // calls whose course depends on rounding, so that the interpreter expects nothing
-  int64_t compared = 0;   // elements
+  int64_t calls = 0;          // configs times calls that their guards accept
+  int64_t refused = 0;        // calls that a guard refused
+  int64_t undecided = 0;      // calls whose course depends on rounding, so that the interpreter expects nothing
+  int64_t compared = 0;       // elements
+  int64_t unconstrained = 0;  // of compared: anything passes, since rounding or an order decides
   int64_t failures = 0;
   std::string text;  // the first failures
 };

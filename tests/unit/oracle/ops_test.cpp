@@ -97,6 +97,21 @@ TEST(OracleOps, min_and_max_propagate_nan) {
   expect_values(run(DType::kF32, DType::kF32, binary("min"), {1, kNaN, 2, kInf}, {3, 1, kNaN, 5}), {1, kNaN, kNaN, 5});
 }
 
+TEST(OracleOps, a_negative_zero_is_less_than_a_positive_one) {
+  // The sign of a zero shows in its reciprocal.
+  const auto reciprocal = [](const char* fn) {
+    return replaced(binary(fn), "%9", "%2") + R"ir(
+    %3:T[n] = const {value = 1.0}
+    %9:T[n] = binary %3, %2 {fn = "div"})ir";
+  };
+  for (const DType dtype : {DType::kF16, DType::kF32, DType::kF64}) {
+    expect_values(run(dtype, dtype, reciprocal("min"), {0, -0.0, -0.0, 0}, {-0.0, 0, -0.0, 0}),
+                  {-kInf, -kInf, -kInf, kInf});
+    expect_values(run(dtype, dtype, reciprocal("max"), {0, -0.0, -0.0, 0}, {-0.0, 0, -0.0, 0}),
+                  {kInf, kInf, -kInf, kInf});
+  }
+}
+
 TEST(OracleOps, infinities_and_nan_follow_ieee) {
   expect_values(run(DType::kF32, DType::kF32, binary("sub"), {kInf, kInf, 1}, {kInf, 1, kInf}), {kNaN, kInf, -kInf});
   expect_values(run(DType::kF32, DType::kF32, binary("mul"), {kInf, kInf, 0}, {0, -2, 3}), {kNaN, -kInf, 0});

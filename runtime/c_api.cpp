@@ -63,6 +63,14 @@ void fill_info(const kaon::CallInfo& from, kaon_call_info* info) {
   info->image_trust = from.variant->image_trust;
 }
 
+// As much of the text as there is room for.
+Status copy_text(const std::string& text, char* buffer, size_t bytes, size_t* length) {
+  if (buffer == nullptr && bytes > 0) return null_argument("buffer");
+  if (length != nullptr) *length = text.size();
+  if (bytes > 0) buffer[text.copy(buffer, bytes - 1)] = '\0';
+  return Status::ok();
+}
+
 // Arguments of a C call as the C++ runtime takes them: on the stack, and only as many as there are.
 class Arguments {
  public:
@@ -123,6 +131,18 @@ kaon_code kaon_register_tables(const kaon_kernel_table* tables, size_t count) {
 
 kaon_code kaon_load_pack(const char* path) {
   return guarded([&] { return path == nullptr ? null_argument("path") : kaon::load_pack(path); });
+}
+
+kaon_code kaon_reclaim(void) {
+  return guarded([] { return kaon::reclaim(); });
+}
+
+kaon_code kaon_bundle_id(uint64_t* id) {
+  return guarded([&]() -> Status {
+    if (id == nullptr) return null_argument("id");
+    KAON_ASSIGN_OR_RETURN(*id, kaon::bundle_id());
+    return Status::ok();
+  });
 }
 
 kaon_code kaon_force_variant(const char* spec) {
@@ -191,6 +211,20 @@ kaon_code kaon_query(const kaon_kernel* kernel, const kaon_tensor* const* tensor
   });
 }
 
+kaon_code kaon_explain(const kaon_kernel* kernel, const kaon_tensor* const* tensors, int32_t num_tensors,
+                       const kaon_scalar* scalars, int32_t num_scalars, int32_t sm, char* buffer, size_t bytes,
+                       size_t* length) {
+  return guarded([&]() -> Status {
+    if (kernel == nullptr) return null_argument("kernel");
+    Arguments arguments;
+    KAON_RETURN_IF_ERROR(arguments.take(tensors, num_tensors, scalars, num_scalars));
+    KAON_ASSIGN_OR_RETURN(const std::string text,
+                          kaon::Kernel::from_handle(kernel).explain(arguments.tensors(), num_tensors,
+                                                                    arguments.scalars(), num_scalars, sm));
+    return copy_text(text, buffer, bytes, length);
+  });
+}
+
 kaon_code kaon_preload(const kaon_kernel* kernel, kaon_device device) {
   return guarded([&]() -> Status {
     if (kernel == nullptr) return null_argument("kernel");
@@ -218,6 +252,10 @@ kaon_code kaon_reset_counts(const kaon_kernel* kernel) {
     kaon::Kernel::from_handle(kernel).reset_counts();
     return Status::ok();
   });
+}
+
+kaon_code kaon_metrics_text(char* buffer, size_t bytes, size_t* length) {
+  return guarded([&] { return copy_text(kaon::metrics_text(), buffer, bytes, length); });
 }
 
 kaon_code kaon_record_start(const char* path) {

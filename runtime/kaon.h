@@ -80,6 +80,17 @@ KAON_API kaon_code kaon_load_pack(const char* path);
  * KAON_INVALID_ARGUMENT with the malformed item. */
 KAON_API kaon_code kaon_force_variant(const char* spec);
 
+/* Releases packs that kaon_load_pack() has replaced, their code, and what was made ready for earlier choices. The program
+ * promises that no call runs meanwhile, that work on the replaced variants is done, that no captured graph that holds
+ * them will be launched again, and that it has forgotten their strings. KAON_DRIVER when code cannot be unloaded; the
+ * rest is released all the same. */
+KAON_API kaon_code kaon_reclaim(void);
+
+/* Names everything that decides which variant a call of this process gets: kernels, packs and their order, forced
+ * variants, whether PTX is allowed. Ranks that compare it before they start choose alike on equal devices. KAON_IO and
+ * KAON_CORRUPT for $KAON_HEURISTIC_DIR. */
+KAON_API kaon_code kaon_bundle_id(uint64_t* id);
+
 /* ---- Calls ----------------------------------------------------------------------------------------------------- */
 
 typedef struct kaon_kernel kaon_kernel;
@@ -109,7 +120,7 @@ typedef enum kaon_match {
 /* "tuned", "interpolated", "out_of_range", "older_table", "generic", "forced"; "unknown" for other numbers. */
 KAON_API const char* kaon_match_name(int32_t match);
 
-/* What served a call. The strings live as long as the program. */
+/* What served a call. The strings live as long as the program, or until kaon_reclaim() releases their pack. */
 typedef struct kaon_call_info {
   int32_t match;            /* enum kaon_match */
   int32_t variant;          /* index in its table */
@@ -153,6 +164,15 @@ KAON_API kaon_code kaon_config_fingerprint(const char* config, uint64_t* fingerp
 KAON_API kaon_code kaon_query(const kaon_kernel* kernel, const kaon_tensor* const* tensors, int32_t num_tensors,
                               const kaon_scalar* scalars, int32_t num_scalars, kaon_call_info* info);
 
+/* Writes why a call gets its variant: the table, the path through its tree, the guards tried, the variant with its evidence,
+ * the nearest measured shapes, and what other chips would do. `sm` (120 for sm_120) asks for a chip that need not be
+ * here, without touching a driver; 0 for the tensors' own device. At most `bytes` are written, the last of them 0;
+ * `*length` gets the length of the whole text without it, and may be null. `buffer` may be null when `bytes` is 0.
+ * Errors as kaon_query(); KAON_NOT_FOUND for a chip that is not known. */
+KAON_API kaon_code kaon_explain(const kaon_kernel* kernel, const kaon_tensor* const* tensors, int32_t num_tensors,
+                                const kaon_scalar* scalars, int32_t num_scalars, int32_t sm, char* buffer, size_t bytes,
+                                size_t* length);
+
 /* Loads everything that calls on `device` can reach, in the calling thread's CUDA context; afterwards every call may be
  * captured into a graph. Blocks. Errors as kaon_call(). */
 KAON_API kaon_code kaon_preload(const kaon_kernel* kernel, kaon_device device);
@@ -169,6 +189,11 @@ KAON_API kaon_code kaon_read_counts(const kaon_kernel* kernel, kaon_call_counts*
 
 /* Counts the kernel's calls from zero again. */
 KAON_API kaon_code kaon_reset_counts(const kaon_kernel* kernel);
+
+/* The counters of all kernels as Prometheus reads them, whole lines, for a server's own page. At most `bytes` are
+ * written, the last of them 0; `*length` gets the length of the whole text without it, and may be null. `buffer` may be
+ * null when `bytes` is 0. */
+KAON_API kaon_code kaon_metrics_text(char* buffer, size_t bytes, size_t* length);
 
 /* ---- Recording -------------------------------------------------------------------------------------------------- */
 

@@ -26,3 +26,45 @@ kaon_pack_@name@_end:
   set_source_files_properties("${source}" PROPERTIES LANGUAGE ASM OBJECT_DEPENDS "${pack}")
   target_sources(${target} PRIVATE "${source}")
 endfunction()
+
+# add_kaon_kernels(TARGET FOLDER...): builds what aot_runner left in each FOLDER (the .gen.cpp and .kpack files of one or
+# several kernels, such as scale_rows/sm90) into TARGET, which links kaon::runtime. `#include "kaon_kernels.h"` then gives
+#   kaon::Status register_kaon_kernels();
+# which registers all of their tables, for kaon::Kernel::find("scale_rows") or kaon_kernel_find() in C.
+function(add_kaon_kernels target)
+  set(declarations "")
+  set(registrations "")
+  foreach(folder ${ARGN})
+    get_filename_component(folder "${folder}" ABSOLUTE)
+    file(GLOB packs CONFIGURE_DEPENDS "${folder}/*.kpack")
+    if(NOT packs)
+      message(FATAL_ERROR "add_kaon_kernels(${target} ${folder}): no .kpack there; make one with aot_runner tune")
+    endif()
+    foreach(pack ${packs})
+      get_filename_component(name "${pack}" NAME_WE)
+      if(NOT EXISTS "${folder}/${name}.gen.cpp")
+        message(FATAL_ERROR "add_kaon_kernels(${target} ${folder}): ${name}.gen.cpp is missing beside ${name}.kpack; "
+                            "make it with aot_runner emit --from ${folder}")
+      endif()
+      target_sources(${target} PRIVATE "${folder}/${name}.gen.cpp")
+      add_kaon_pack(${target} ${name} KPACK "${pack}")
+      string(APPEND declarations "namespace kaon::tables { extern const KernelTableList ${name}_list; }\n")
+      string(APPEND registrations
+        "  if (kaon::Status status = kaon::register_tables(kaon::tables::${name}_list); !status.is_ok()) return status;\n")
+    endforeach()
+  endforeach()
+  set(header_folder "${CMAKE_CURRENT_BINARY_DIR}/${target}_kaon_kernels")
+  file(CONFIGURE OUTPUT "${header_folder}/kaon_kernels.h" @ONLY CONTENT [[
+// The kernels of @target@, as add_kaon_kernels() found them.
+#pragma once
+
+#include <kaon/kaon.hpp>
+
+@declarations@
+/// Registers the tables of all of them. kInvalidArgument, kUnsupported for tables of another version.
+inline kaon::Status register_kaon_kernels() {
+@registrations@  return kaon::Status::ok();
+}
+]])
+  target_include_directories(${target} PRIVATE "${header_folder}")
+endfunction()

@@ -1,6 +1,7 @@
 // Images, functions and launches of the launch path, answered by the SIMT machine.
 #include "runtime/host/backend.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <memory>
@@ -60,6 +61,13 @@ class HostBackend final : public Backend {
     return static_cast<void*>(images_.back().get());
   }
 
+  Status unload_image(void* image) override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto is_it = [&](const std::unique_ptr<Image>& held) { return held.get() == image; };
+    images_.erase(std::remove_if(images_.begin(), images_.end(), is_it), images_.end());
+    return Status::ok();
+  }
+
   Result<void*> load_function(void* image, const char* symbol, int device, uint32_t shared_bytes) override {
     KAON_RETURN_IF_ERROR(check_device(device));
     if (shared_bytes > kMaxSharedBytes) {
@@ -87,7 +95,7 @@ class HostBackend final : public Backend {
   std::atomic<bool> checked_{false};
   std::atomic<uint64_t> seed_{1};
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Image>> images_;  // for the life of the process, as the launch path expects
+  std::vector<std::unique_ptr<Image>> images_;
 };
 
 }  // namespace

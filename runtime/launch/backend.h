@@ -12,32 +12,32 @@ namespace kaon {
 
 /// What choosing a variant needs to know of a device. Constant for the life of the process.
 struct DeviceFacts {
-  std::string hardware;               // "sm90" or "host"; the key of tables
-  std::string name;                   // for people: "NVIDIA H200"
-  int device = 0;                     // ordinal
-  int sm = 0;                         // 90: major * 10 + minor; 0 for host
-  uint32_t num_sms = 1;               // processors that run blocks
-  uint32_t max_shared_bytes = 0;      // dynamic shared memory that one block may ask for
-  uint32_t registers_per_block = 0;   // 0: no limit
-  uint32_t max_threads = 1024;        // per block
+  std::string hardware;              // "sm90" or "host"; the key of tables
+  std::string name;                  // for people: "NVIDIA H200"
+  int device = 0;                    // ordinal
+  int sm = 0;                        // 90: major * 10 + minor; 0 for host
+  uint32_t num_sms = 1;              // processors that run blocks
+  uint32_t max_shared_bytes = 0;     // dynamic shared memory that one block may ask for
+  uint32_t registers_per_block = 0;  // 0: no limit
+  uint32_t max_threads = 1024;       // per block
 };
 
 /// Compiled code as it lies in a pack; the bytes outlive the process's use of them.
 struct ImageBytes {
   ImageKind kind = ImageKind::kCubin;
-  const void* data = nullptr;         // 64-byte aligned
+  const void* data = nullptr;  // 64-byte aligned
   size_t bytes = 0;
 };
 
 /// One launch of a flat grid.
 struct LaunchDims {
-  uint64_t programs = 0;              // blocks, at least 1
-  uint32_t threads = 0;               // per block
-  uint32_t shared_bytes = 0;          // dynamic, per block
-  uint32_t cluster = 1;               // blocks per cluster
+  uint64_t programs = 0;      // blocks, at least 1
+  uint32_t threads = 0;       // per block
+  uint32_t shared_bytes = 0;  // dynamic, per block
+  uint32_t cluster = 1;       // blocks per cluster
 };
 
-/// All calls are thread-safe. Handles are opaque, never null on success, and stay valid for the life of the process.
+/// All calls are thread-safe. Handles are opaque, never null on success, and stay valid until unload_image().
 /// current_context(), launch() and zero() are on the path of every call: they neither allocate nor lock on success.
 class Backend {
  public:
@@ -62,6 +62,9 @@ class Backend {
 
   /// Makes an image known to the process. `what` names it in messages: "softmax f16 sm_90".
   virtual Result<void*> load_image(const ImageBytes& image, const std::string& what) = 0;
+
+  /// Ends an image that load_image() made, and its functions.
+  virtual Status unload_image(void* image) = 0;
 
   /// The entry point `symbol`, fully loaded in the calling thread's context of `device` and allowed `shared_bytes`
   /// of dynamic shared memory. kNotFound when the image has no such symbol.

@@ -27,6 +27,20 @@ Status force_variant(const std::string& spec);
 /// num_warps=8". kInvalidArgument for what is no config.
 Result<uint64_t> config_fingerprint(const std::string& config);
 
+/// Names everything that decides which variant a call of this process gets: kernels, packs and their order, forced
+/// variants, whether PTX is allowed. Ranks that compare it before they start choose alike on equal devices. kIo and
+/// kCorrupt for $KAON_HEURISTIC_DIR.
+Result<uint64_t> bundle_id();
+
+/// Releases packs that load_pack() has replaced, their code, and what was made ready for earlier choices. The program
+/// promises that no call runs meanwhile, that work on the replaced variants is done, that no captured graph that holds
+/// them will be launched again, and that it has forgotten their VariantFacts. kDriver when code cannot be unloaded; the
+/// rest is released all the same.
+Status reclaim();
+
+/// The counters of all kernels as Prometheus reads them: whole lines, for a server's own page.
+std::string metrics_text();
+
 /// Counts the shapes of calls from now on; flush_recording(), stop_recording() and the end of the process append them
 /// to the file at `path`, one JSON object a line, for `aot_runner tune --shapes`. Several processes may append to one
 /// file. KAON_RECORD=path does the same without a word in the program. What was counted for an earlier file is written

@@ -58,8 +58,14 @@ class CudaBackend : public Backend {
     cuda::RelaxedCapture relaxed(driver_);
     Result<cuda::Library> library = cuda::load_library(driver_, image.data);
     if (!library.is_ok()) return Status(library.status().code(), what + ": " + library.status().message());
-    // Never unloaded: captured graphs hold its functions.
+    // Kept until the program says that no graph holds its functions.
     return static_cast<void*>(library->release());
+  }
+
+  Status unload_image(void* image) override {
+    cuda::RelaxedCapture relaxed(driver_);
+    KAON_CUDA_RETURN_IF_ERROR(driver_, library_unload, static_cast<CuLibrary>(image));
+    return Status::ok();
   }
 
   Result<void*> load_function(void* image, const char* symbol, int, uint32_t shared_bytes) override {
@@ -179,6 +185,7 @@ class ForkedBackend final : public Backend {
   Result<DeviceFacts> device_facts(int) override { return refused(); }
   Status current_context(int, uint64_t*) override { return refused(); }
   Result<void*> load_image(const ImageBytes&, const std::string&) override { return refused(); }
+  Status unload_image(void*) override { return refused(); }
   Result<void*> load_function(void*, const char*, int, uint32_t) override { return refused(); }
   Status launch(void*, const LaunchDims&, const int64_t*, int, void*) override { return refused(); }
   Status zero(void*, size_t, void*) override { return refused(); }

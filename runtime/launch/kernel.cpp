@@ -4,6 +4,7 @@
 #include "runtime/launch/counters.h"
 #include "runtime/launch/cuda_backend.h"
 #include "runtime/launch/kernel_entry.h"
+#include "runtime/launch/known_devices.h"
 #include "runtime/launch/record.h"
 #include "runtime/launch/registry.h"
 #include "runtime/launch/zero.h"
@@ -107,6 +108,25 @@ Status Kernel::preload(Device device) const {
   Backend* backend = backend_for(device.kind, name(), &status);
   if (backend == nullptr) return status;
   return entry_->preload(*backend, device.ordinal);
+}
+
+Result<std::string> Kernel::explain(const TensorView* const* tensors, int num_tensors, const ScalarValue* scalars,
+                                    int num_scalars, int sm) const {
+  bool is_well_formed = num_tensors >= 1 && num_tensors <= kMaxTensors;
+  for (int i = 0; is_well_formed && i < num_tensors; ++i) is_well_formed = tensors[i] != nullptr;
+  if (!is_well_formed) return bad_arguments(name(), num_tensors);
+  DeviceFacts facts;
+  if (sm != 0) {
+    const DeviceFacts* known = known_device(sm);
+    if (known == nullptr) return Status(Code::kNotFound, "no facts of a chip sm_" + std::to_string(sm) + " are known");
+    facts = *known;
+  } else {
+    Status status;
+    Backend* backend = backend_for(tensors[0]->device.kind, name(), &status);
+    if (backend == nullptr) return status;
+    KAON_ASSIGN_OR_RETURN(facts, backend->device_facts(tensors[0]->device.ordinal));
+  }
+  return entry_->explain(facts, tensors, num_tensors, scalars, num_scalars);
 }
 
 CallCounts Kernel::counts() const { return read_counts(entry_->id()); }

@@ -64,6 +64,13 @@ class Kernel {
     return run(nullptr, tensors, num_tensors, scalars, num_scalars, info, Action::kQuery);
   }
 
+  /// Why a call gets its variant: the table, the path through its tree, the guards tried, the variant with its
+  /// evidence, the nearest measured shapes, and what other chips would do. `sm` (120 for sm_120) asks for a chip that
+  /// need not be here, without touching a driver; 0 for the tensors' own device. Nothing is loaded. Errors as query();
+  /// kNotFound for a chip that is not known.
+  Result<std::string> explain(const TensorView* const* tensors, int num_tensors, const ScalarValue* scalars = nullptr,
+                              int num_scalars = 0, int sm = 0) const;
+
   /// Loads everything that calls on `device` can reach, in the calling thread's context, for all dtypes: afterwards
   /// every call may be captured into a graph. Blocks. Errors as call().
   Status preload(Device device) const;

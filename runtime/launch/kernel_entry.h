@@ -59,6 +59,17 @@ class KernelEntry {
   Status add_tables(const KernelTable* tables, size_t count);
   /// Takes precedence over what was there; calls in flight finish with what they had.
   void add_pack(std::shared_ptr<const Pack> pack);
+  /// Releases loaded packs that later ones replaced, and tables that were made ready for choices of the past. The
+  /// caller promises that nothing of them is used; see kaon::reclaim().
+  Status reclaim();
+
+  /// A line for each pack that may serve, in order: its hardware, and the hash of its bytes. Empty for none.
+  Result<std::string> sources_text();
+
+  /// Why a call gets its variant on a device with these facts; the device need not exist. Errors as Kernel::call().
+  Result<std::string> explain(const DeviceFacts& facts, const TensorView* const* tensors, int num_tensors,
+                              const ScalarValue* scalars, int num_scalars);
+
   /// Makes later calls look up again.
   void invalidate();
 
@@ -72,6 +83,7 @@ class KernelEntry {
   };
 
   void start_generation();
+  bool is_replaced(size_t source) const;
   std::vector<Signature> signatures();  // of every table that can be read
   Status add_directory_packs();
   Status read_pack(PackSource& source);
@@ -91,7 +103,7 @@ class KernelEntry {
   Status reported_;
   bool has_directory_packs_ = false;
   std::vector<PackSource> sources_;  // only ever grows: ResolvedTable::source() indexes it
-  // All that was ever published: calls in flight and captured graphs may still use it.
+  // All that was published since the last reclaim(): calls in flight and captured graphs may still use it.
   std::vector<std::unique_ptr<Generation>> generations_;
   std::vector<std::unique_ptr<ResolvedTable>> tables_;
 };

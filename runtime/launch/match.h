@@ -31,7 +31,7 @@ struct CallCounts {
   }
 };
 
-/// One variant as it is ready to run on one device. Lives as long as the program.
+/// One variant as it is ready to run on one device. Lives as long as the program, or until reclaim() releases its pack.
 struct VariantFacts {
   const char* kernel = "";     // "softmax"
   const char* dtype_key = "";  // "f16"

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/launch/pack_records.h"
@@ -89,14 +88,14 @@ Result<std::shared_ptr<const Pack>> Pack::map_file(const std::string& path) {
   if (file < 0) {
     return Status(errno == ENOENT ? Code::kNotFound : Code::kIo, path + ": cannot open: " + strerror(errno));
   }
-  struct stat info;
   void* mapping = nullptr;
   std::string problem;
   size_t bytes = 0;
-  if (fstat(file, &info) != 0) {
-    problem = std::string("cannot stat: ") + strerror(errno);
-  } else if (info.st_size > 0) {
-    bytes = static_cast<size_t>(info.st_size);
+  const off_t end = lseek(file, 0, SEEK_END);
+  if (end < 0) {
+    problem = std::string("cannot tell its size: ") + strerror(errno);
+  } else if (end > 0) {
+    bytes = static_cast<size_t>(end);
     mapping = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file, 0);
     if (mapping == MAP_FAILED) problem = std::string("cannot map: ") + strerror(errno);
   }

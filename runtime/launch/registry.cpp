@@ -121,11 +121,45 @@ Status parse_forced(const std::string& spec, std::vector<ForcedItem>* items) {
 }
 
 void invalidate_all() {
-  std::lock_guard<std::mutex> lock(registry().mutex);
-  for (auto& [name, entry] : registry().entries) entry->invalidate();
+  for (KernelEntry* entry : kernel_entries()) entry->invalidate();
+}
+
+uint64_t mix(uint64_t hash, const std::string& text) {
+  return (hash ^ pack_checksum(text.data(), text.size())) * 0x9e3779b97f4a7c15u;
 }
 
 }  // namespace
+
+std::vector<KernelEntry*> kernel_entries() {
+  std::lock_guard<std::mutex> lock(registry().mutex);
+  std::vector<KernelEntry*> all;
+  for (auto& [name, entry] : registry().entries) all.push_back(entry.get());
+  return all;
+}
+
+Result<uint64_t> bundle_id() {
+  std::vector<std::shared_ptr<const Pack>> packs;
+  KAON_RETURN_IF_ERROR(directory_packs(&packs));
+  // A pack whose kernel nobody has asked for yet decides all the same.
+  for (const auto& pack : packs) kernel_entry(pack->kernel());
+  uint64_t hash = mix(kPackFormatVersion, ptx_rule() == PtxRule::kAllowed ? "ptx" : "");
+  for (KernelEntry* entry : kernel_entries()) {
+    KAON_ASSIGN_OR_RETURN(const std::string text, entry->sources_text());
+    if (text.empty()) continue;  // a name without tables chooses nothing
+    KAON_ASSIGN_OR_RETURN(const ForcedVariant forced, forced_variant(entry->name()));
+    hash = mix(hash, entry->name() + "\n" + text);
+    if (forced.is_set) hash = mix(hash, (forced.is_fingerprint ? "0x" : "") + std::to_string(forced.value));
+  }
+  return hash;
+}
+
+Status reclaim() {
+  Status status;
+  for (KernelEntry* entry : kernel_entries()) {
+    if (Status failed = entry->reclaim(); status.is_ok()) status = std::move(failed);
+  }
+  return status;
+}
 
 KernelEntry* kernel_entry(const std::string& name) {
   std::lock_guard<std::mutex> lock(registry().mutex);

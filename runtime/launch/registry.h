@@ -17,6 +17,9 @@ KernelEntry* kernel_entry(const std::string& name);
 /// Null when nothing of that name was registered or loaded.
 KernelEntry* find_kernel_entry(const std::string& name);
 
+/// All of them, by name.
+std::vector<KernelEntry*> kernel_entries();
+
 /// The packs of $KAON_HEURISTIC_DIR, read once per process in the order of their names. An unreadable directory or a
 /// corrupt pack in it is an error for every kernel: the program asked for what is there.
 Status directory_packs(std::vector<std::shared_ptr<const Pack>>* packs);

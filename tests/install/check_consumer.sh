@@ -24,6 +24,30 @@ check "scale_rows: tuned table sm90, block.m=4" "$work/build/consumer_cpp"
 check "tuned table sm90, block.m=4, 16 blocks
 scale_rows: no table for dtypes (f16, f32, f16), compiled for f16, f32" "$work/build/consumer_c" "$pack"
 
+check "scale_rows: forced table sm90, block.m=8" "$work/build/consumer_kernels"
+
+# Without CMake: pkg-config, C11, C++17, link-time optimisation, the static library and the shared one.
+if command -v pkg-config >/dev/null; then
+  PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name kaon.pc)")
+  export PKG_CONFIG_PATH
+  warn="-Wall -Wextra -Wpedantic -Werror -O2"
+  consumer=$source_dir/tests/install/consumer
+  cc -std=c11 $warn "$consumer/main.c" -o "$work/plain_c" $(pkg-config --cflags --libs kaon)
+  cc -std=c11 $warn "$consumer/main.c" -o "$work/shared_c" $(pkg-config --cflags --libs kaon-shared) \
+    -Wl,-rpath,"$(pkg-config --variable=libdir kaon-shared)"
+  c++ -std=c++17 $warn -flto -fno-exceptions -fno-rtti "$consumer/main.cpp" "$work/build/kaon_pack_scale_rows.S" \
+    -o "$work/plain_cpp" $(pkg-config --cflags --libs kaon)
+  cc -std=c11 $warn "$consumer/dlpack.c" -o "$work/dlpack_c" $(pkg-config --cflags --libs kaon)
+  c++ -x c++ -std=c++17 $warn "$consumer/dlpack.c" -x none -o "$work/dlpack_cpp" $(pkg-config --cflags --libs kaon)
+  check "tuned block.m=4" "$work/dlpack_c" "$pack"
+  check "tuned block.m=4" "$work/dlpack_cpp" "$pack"
+  for program in plain_c shared_c; do
+    check "tuned table sm90, block.m=4, 16 blocks
+scale_rows: no table for dtypes (f16, f32, f16), compiled for f16, f32" "$work/$program" "$pack"
+  done
+  check "scale_rows: tuned table sm90, block.m=4" "$work/plain_cpp"
+fi
+
 # Tuned kernels on the CPU target, where this build has both: every result is checked, and says what served it.
 for program in serve_cpp serve_c; do
   [ -x "$work/build/$program" ] || continue

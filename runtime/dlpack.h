@@ -1,12 +1,9 @@
-/* A DLPack tensor as an argument of Kaon. Include a dlpack.h of your own before this file; Kaon brings none. C11, C++17. */
-#ifndef KAON_DLPACK_H_
+/* A DLPack tensor as an argument of Kaon. Include a dlpack.h of your own before this file: Kaon brings none, and there is
+ * nothing here without it. C11, C++17. */
+#if defined(DLPACK_DLPACK_H_) && !defined(KAON_DLPACK_H_)
 #define KAON_DLPACK_H_
 
 #include "runtime/launch/tensor_abi.h"
-
-#ifndef DLPACK_DLPACK_H_
-#error "include dlpack/dlpack.h before kaon/dlpack.h"
-#endif
 
 #ifdef __cplusplus
 #define KAON_DLPACK_ASSERT static_assert
@@ -28,4 +25,4 @@ KAON_DLPACK_ASSERT(offsetof(DLTensor, byte_offset) == offsetof(kaon_tensor, byte
  * says nothing of a stream: work on it must be ordered with the stream that the call names. */
 static inline const kaon_tensor* kaon_from_dlpack(const DLTensor* tensor) { return (const kaon_tensor*)tensor; }
 
-#endif /* KAON_DLPACK_H_ */
+#endif /* DLPACK_DLPACK_H_ and not KAON_DLPACK_H_ */

@@ -2,6 +2,7 @@
 #include "runtime/launch/arguments.h"
 
 #include <cstdlib>
+#include <numeric>
 
 namespace kaon {
 namespace {
@@ -101,6 +102,21 @@ bool columns_of_rows(const TensorView& view, int64_t pitch, ByteRange* columns) 
   return false;
 }
 
+// True when all strides of both are multiples of one number, modulo which their elements lie beside each other: views
+// of every other element, or row, of one tensor.
+bool are_interleaved(const TensorView& a, const TensorView& b) {
+  int64_t step = 0;
+  for (const TensorView* view : {&a, &b}) {
+    for (int axis = 0; axis < view->rank; ++axis) {
+      if (view->sizes[axis] > 1) step = std::gcd(step, view->strides[axis] * dtype_bytes(view->dtype));
+    }
+  }
+  if (step == 0) return false;
+  int64_t ahead = (reinterpret_cast<intptr_t>(b.data) - reinterpret_cast<intptr_t>(a.data)) % step;
+  if (ahead < 0) ahead += step;
+  return ahead >= dtype_bytes(a.dtype) && step - ahead >= dtype_bytes(b.dtype);
+}
+
 bool are_same_view(const TensorView& a, const TensorView& b) {
   if (a.data != b.data || a.rank != b.rank || a.dtype != b.dtype) return false;
   for (int axis = 0; axis < a.rank; ++axis) {
@@ -126,7 +142,7 @@ bool views_overlap(const TensorView& a, const TensorView& b) {
     bool apart_wrapped = x.high - pitch <= y.low && y.high - pitch <= x.low;
     if (apart && apart_wrapped) return false;
   }
-  return true;
+  return !are_interleaved(a, b);
 }
 
 ArgumentChecker::ArgumentChecker(const Signature& signature) : signature_(signature) {

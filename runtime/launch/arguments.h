@@ -82,7 +82,8 @@ class ArgumentChecker {
   std::vector<Pair> pairs_;  // that may not overlap: each output with every input and every earlier output
 };
 
-/// Whether two views share a byte, exactly for views that are slices of rows of one pitch, else by their spans.
+/// Whether two views share a byte, exactly for views that are slices of rows of one pitch or that take elements in
+/// turns, else by their spans.
 bool views_overlap(const TensorView& a, const TensorView& b);
 
 }  // namespace kaon

@@ -145,6 +145,50 @@ TEST(Arguments, ColumnSlicesOfOneMatrixAreApart) {
   EXPECT_FALSE(call.fill().is_ok());
 }
 
+TEST(Arguments, ElementsThatInterleaveAreApart) {
+  Call call;  // x and out take every other element of the same rows
+  call.x.strides[0] = call.out.strides[0] = 16;
+  call.x.strides[1] = call.out.strides[1] = 2;
+  call.out.data = static_cast<char*>(call.x.data) + 2;
+  EXPECT_TRUE(call.fill().is_ok()) << call.fill().to_string();
+  call.out.strides[1] = -2;
+  call.out.data = static_cast<char*>(call.x.data) + 2 * 15;
+  EXPECT_TRUE(call.fill().is_ok()) << call.fill().to_string();
+  call.out.data = static_cast<char*>(call.x.data) + 2 * 14;
+  EXPECT_EQ(call.error(), "gather: output out overlaps x: it is not declared to alias it");
+  call = {};  // and every other row
+  call.x.strides[0] = call.out.strides[0] = 16;
+  call.out.data = static_cast<char*>(call.x.data) + 2 * 8;
+  EXPECT_TRUE(call.fill().is_ok()) << call.fill().to_string();
+  call.out.data = static_cast<char*>(call.x.data) + 2 * 9;
+  EXPECT_FALSE(call.fill().is_ok()) << "the last element of a row meets the first of a next one";
+}
+
+TEST(Arguments, AnAliasIsTheSameElementsInTheSameOrder) {
+  Call call;
+  call.x.strides[0] = 100;
+  call.y = call.x;
+  EXPECT_TRUE(call.fill().is_ok()) << "strided, in place";
+  call.y.strides[0] = 50;
+  EXPECT_EQ(call.error(), "gather: output y overlaps x: it must be exactly x or apart from it");
+  call.y = call.x;
+  call.y.data = static_cast<char*>(call.x.data) + 16;
+  EXPECT_TRUE(call.fill().is_ok()) << "beside it, in the padding of its rows";
+  call.y.data = static_cast<char*>(call.x.data) + 200;
+  EXPECT_EQ(call.error(), "gather: output y overlaps x: it must be exactly x or apart from it") << "a row further";
+  call.y = call.x;  // exactly the alias, and both on another output
+  call.out = call.x;
+  EXPECT_EQ(call.error(), "gather: output out overlaps x: it is not declared to alias it");
+}
+
+TEST(Arguments, WithoutElementsNothingOverlaps) {
+  Call call;
+  for (TensorView* view : {&call.x, &call.y, &call.out}) {
+    *view = TensorView::contiguous(call.offsets.data, DType::kF16, {3, 0});
+  }
+  EXPECT_TRUE(call.fill().is_ok()) << call.fill().to_string();
+}
+
 // Exhaustive: small 2-D views against the sets of bytes that they touch. Never "apart" when they share a byte.
 TEST(Arguments, OverlapNeverMissesASharedByte) {
   int apart_though_spans_meet = 0;
@@ -167,8 +211,8 @@ TEST(Arguments, OverlapNeverMissesASharedByte) {
                 }
               }
               bool overlap = views_overlap(a, b);
-              EXPECT_TRUE(overlap || !shares) << a_pitch << ' ' << b_pitch << ' ' << width_a << ' ' << width_b << ' '
-                                              << offset << ' ' << sign;
+              EXPECT_TRUE(overlap || !shares)
+                  << a_pitch << ' ' << b_pitch << ' ' << width_a << ' ' << width_b << ' ' << offset << ' ' << sign;
               apart_though_spans_meet += !overlap && !shares;
             }
           }

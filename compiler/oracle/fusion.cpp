@@ -39,7 +39,8 @@ std::vector<bool> fusable_products(const Kernel& kernel) {
   walk(kernel.body, [&](const Op& op, const ConstOpPlace&) { ops.push_back(&op); });
   // Values are used behind their definitions, so that one walk back sees every use before the op itself.
   for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
-    const bool passes_on = is_view((*op)->kind) && is_added[static_cast<size_t>((*op)->result())];
+    const bool negates = (*op)->kind == OpKind::kUnary && (*op)->str_attr("fn") == "neg";
+    const bool passes_on = (is_view((*op)->kind) || negates) && is_added[static_cast<size_t>((*op)->result())];
     if (!adds(**op) && !passes_on) continue;
     for (const ValueId operand : (*op)->operands) is_added[static_cast<size_t>(operand)] = true;
   }

@@ -8,7 +8,7 @@
 
 namespace kaon::compiler {
 
-/// By value: a product of f32 or f64 that is added, subtracted or summed, be it behind views.
+/// By value: a product of f32 or f64 that is added, subtracted or summed, be it behind views or negated.
 std::vector<bool> fusable_products(const Kernel& kernel);
 
 /// Takes back what is known of elements of `product` that overflowed, where factors were finite. All of one shape.

@@ -274,6 +274,17 @@ TEST(OracleOps, sums_of_f64_whose_parts_may_overflow_are_open) {
   EXPECT_LT(bound({1e300, 1, -1e300}), 1e290);
 }
 
+TEST(OracleOps, products_that_may_be_fused_into_a_sum_need_not_overflow) {
+  const std::string product = "%2:f32[n] = binary %0, %1 {fn = \"mul\"}\n    ";
+  const std::string negated = "%3:f32[n] = unary %2 {fn = \"neg\"}\n    ";
+  const auto bound = [&](const std::string& ops) {
+    return run(DType::kF32, DType::kF32, ops, {1e30}, {1e30})[0].bound;
+  };
+  EXPECT_EQ(bound(product + "%9:f32[n] = binary %2, %0 {fn = \"sub\"}"), kInf);
+  EXPECT_EQ(bound(product + negated + "%9:f32[n] = binary %3, %0 {fn = \"add\"}"), kInf);
+  EXPECT_EQ(bound(product + "%9:f32[n] = unary %2 {fn = \"neg\"}"), 0);
+}
+
 TEST(OracleOps, gathers_read_by_index_and_leave_lanes_outside_undefined) {
   const Kernel kernel = parse_or_fail(R"ir(kernel gather {
   stage logical

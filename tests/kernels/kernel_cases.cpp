@@ -81,6 +81,7 @@ std::string repeat_command(const CaseItem& item, const RunOptions& options, cons
   if (options.seed != 1) text += " --seed " + std::to_string(options.seed);
   if (options.target != "host") text += " --target " + options.target;
   if (options.compile_only) text += " --compile-only";
+  if (options.checked) text += " --checked";
   return text;
 }
 
@@ -208,6 +209,7 @@ int main_of(int argc, char** argv) {
   app.add_option("--seed", arguments.run.seed, "of data, edges, random configs and automatic shapes")
       ->capture_default_str();
   app.add_flag("--large", arguments.run.large, "also the shapes marked `large`");
+  app.add_flag("--checked", arguments.run.checked, "programs stop at asserts and at indices out of range");
   app.add_flag("--compile-only", arguments.run.compile_only, "compiles every kernel with every config and runs none");
   app.add_option("--jobs,-j", arguments.jobs, "processes at a time; default one per processor");
   app.add_flag("--verbose,-v", arguments.is_verbose, "a line for each kernel and binding");

@@ -41,6 +41,7 @@ class KernelRun {
         seed_(hash_text(kernel.signature.kernel + " " + kernel.signature.dtype_key(),
                         options.seed * 0x9e3779b97f4a7c15u)) {
     compile_options_.ptxas = options.ptxas;
+    compile_options_.checked = options.checked;
     // Where many are compiled side by side for their own sake, a slow assembler is no failure.
     if (options.compile_only) compile_options_.child_timeout_s = 600;
   }

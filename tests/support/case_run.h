@@ -26,6 +26,7 @@ struct RunOptions {
   int data = -1;              // this alternative of the data alone
   bool has_config = false;    // `config` counts, though it may be empty
   bool compile_only = false;  // no calls: what counts is that every config becomes an image
+  bool checked = false;       // compiled with checks of asserts and indices
   int64_t whole_limit =
       1 << 21;  // calls of more elements are judged by a sample of their programs, where that is possible
 };

@@ -158,8 +158,15 @@ Result<Assembled> assemble_once(const std::string& path, const std::string& ptx,
   const std::string input = folder.file("kernel.ptx");
   const std::string output = folder.file("kernel.cubin");
   KAON_RETURN_IF_ERROR(write_file(input, ptx));
-  KAON_ASSIGN_OR_RETURN(ChildResult child,
-                        run_child({path, "-v", "-O3", "-arch=" + target.ptxas_arch, input, "-o", output}, timeout_s));
+  Result<ChildResult> answer =
+      run_child({path, "-v", "-O3", "-arch=" + target.ptxas_arch, input, "-o", output}, timeout_s);
+  if (!answer && answer.status().code() == Code::kTimeout) {
+    return Status(Code::kTimeout,
+                  answer.status().message() +
+                      "; give a thread less code: fewer resident elements, smaller tiles, fewer turns of "
+                      "static_range");
+  }
+  KAON_ASSIGN_OR_RETURN(const ChildResult child, std::move(answer));
   if (child.exit_code != 0) return ptxas_failure(path, target, child);
   Assembled assembled;
   KAON_ASSIGN_OR_RETURN(assembled.resources, parse_ptxas_report(child.output));

@@ -6,6 +6,9 @@
 
 #include <llvm/ADT/SmallString.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/IR/DiagnosticHandler.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
@@ -55,8 +58,8 @@ Result<std::unique_ptr<llvm::TargetMachine>> make_machine(const Target& target) 
       triple, cpu, target.ptx_feature, options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
-/// Rows that stay packed are meant to let more blocks be resident, which ptxas only does when it is told: as many as the
-/// packed words and some registers to work with leave room for.
+/// Rows that stay packed are meant to let more blocks be resident, which ptxas only does when it is told: as many as
+/// the packed words and some registers to work with leave room for.
 uint32_t wanted_residency(const Kernel& kernel, const Target& target) {
   constexpr uint32_t kOtherRegisters = 28;
   uint32_t packed = 0;
@@ -123,6 +126,22 @@ Status verify(const llvm::Module& module, const char* when) {
   return Status(Code::kInternal, std::string("LLVM IR is broken ") + when + ": " + stream.str());
 }
 
+/// Keeps LLVM's complaints off standard error; the first error becomes a status.
+class DiagnosticKeeper final : public llvm::DiagnosticHandler {
+ public:
+  explicit DiagnosticKeeper(std::string* error) : error_(error) {}
+  bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
+    if (info.getSeverity() != llvm::DS_Error || !error_->empty()) return true;
+    llvm::raw_string_ostream stream(*error_);
+    llvm::DiagnosticPrinterRawOStream printer(stream);
+    info.print(printer);
+    return true;
+  }
+
+ private:
+  std::string* error_;
+};
+
 Result<std::string> emit(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type) {
   llvm::SmallString<0> bytes;
   llvm::raw_svector_ostream stream(bytes);
@@ -140,7 +159,9 @@ Result<GeneratedCode> generate_code(const Kernel& staged, const Target& target, 
                                     const CodegenOptions& options) {
   initialize_targets();
   KAON_ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine, make_machine(target));
+  std::string error;
   llvm::LLVMContext context;
+  context.setDiagnosticHandler(std::make_unique<DiagnosticKeeper>(&error));
   llvm::Module module(symbol, context);
   module.setTargetTriple(machine->getTargetTriple().str());
   module.setDataLayout(machine->createDataLayout());
@@ -169,6 +190,7 @@ Result<GeneratedCode> generate_code(const Kernel& staged, const Target& target, 
   } else {
     KAON_ASSIGN_OR_RETURN(code.ptx, emit(module, *machine, llvm::CodeGenFileType::AssemblyFile));
   }
+  if (!error.empty()) return Status(Code::kInternal, "LLVM cannot take the lowered kernel: " + error);
   return code;
 }
 

@@ -178,6 +178,20 @@ std::string KernelBuilder::mend_for_axes(const std::vector<AxisId>& a, const std
   return next == low.size() ? "[" + view + "]" : "";
 }
 
+// What to write where two axes meet that no view of one operand would bring apart.
+std::string KernelBuilder::mend_for_meeting(AxisId a, AxisId b) {
+  const auto is_tile = [&](AxisId axis) { return kernel_.axis(axis).kind == AxisKind::kTile; };
+  const std::optional<HostInt>& end = ranges_[static_cast<size_t>(a)].end;
+  const std::optional<HostInt>& other = ranges_[static_cast<size_t>(b)].end;
+  if (!end || !other || !(*end == *other))
+    return "; where an operand lacks an axis, give it one of extent 1 by `None`, as in [:, None]";
+  if (is_tile(a) != is_tile(b)) {
+    const std::string& name = kernel_.axis(is_tile(a) ? a : b).name;
+    return "; take both a tile at a time, by " + name + ", or both whole, by `:`";
+  }
+  return "; two axes of one extent stay two: load both by one of them, or write [:, None] and [None, :] for every pair";
+}
+
 bool KernelBuilder::common_axes(const std::string& text, SourceRange range, const std::vector<Operand>& operands,
                                 DType dtype, std::vector<ValueId>* values) {
   std::vector<AxisId> axes;
@@ -202,7 +216,8 @@ bool KernelBuilder::common_axes(const std::string& text, SourceRange range, cons
              "shapes do not match in `" + text + "`: " + axes_text(kernel_, before) + " and " +
                  axes_text(kernel_, other) + "; axis " + describe_axis(here) + " meets axis " +
                  describe_axis(other[k]) +
-                 (view.empty() ? "" : "; write " + view + " after the " + which + " to place its axes"),
+                 (view.empty() ? mend_for_meeting(here, other[k])
+                               : "; write " + view + " after the " + which + " to place its axes"),
              {{operands[widest].node->range, "this is " + type_text(kernel_, kernel_.type((*values)[widest]))},
               {operands[i].node->range, "this is " + type_text(kernel_, kernel_.type((*values)[i]))}});
         return false;

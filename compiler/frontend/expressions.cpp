@@ -119,6 +119,12 @@ Value KernelBuilder::name(const ast::Expression& node) {
   for (size_t i = frame_; i < scopes_.size(); ++i) {
     for (const auto& [other, binding] : scopes_[i]) known.push_back(other);
   }
+  if (const auto ended = ended_.find(node.text); ended != ended_.end()) {
+    return fail(
+        node.range,
+        "`" + node.text + "` ended with the block that it was declared in; what outlives a block is a `var` before it",
+        {{ended->second, node.text + " is declared here"}});
+  }
   return fail(node.range, "`" + node.text + "` is not declared" + did_you_mean(node.text, known));
 }
 

@@ -38,7 +38,8 @@ Result<Kernel> KernelBuilder::run(const std::vector<ast::Statement>& body) {
   for (size_t i = 0; i < stored_.size() && !diagnostics_.has_errors(); ++i) {
     const TensorParam& tensor = kernel_.signature.tensors[i];
     if (!tensor.is_output || stored_[i]) continue;
-    fail(facts_.places[tensor.name], "output " + tensor.name + " is never stored to");
+    fail(facts_.places[tensor.name],
+         "output " + tensor.name + " is never stored to; store to it in the loop, or take it out of the head");
   }
   warn_unused_inputs();
   if (!diagnostics_.has_errors() && !builder_.status()) return builder_.status();
@@ -104,10 +105,12 @@ bool KernelBuilder::declare(const ast::Name& name, Value value, bool is_var) {
 
 void KernelBuilder::pop_scope() {
   for (const auto& [name, binding] : scopes_.back()) {
+    if (calls_.empty() && binding.range.is_known()) ended_[name] = binding.range;
     if (binding.value.kind == Value::Kind::kBlock && !diagnostics_.has_errors()) {
-      const bool runs = std::any_of(kernel_.axes.begin(), kernel_.axes.end(), [&, &block = binding.value](const Axis& a) {
-        return a.kind == AxisKind::kTile && a.block_axis == block.axis;
-      });
+      const bool runs =
+          std::any_of(kernel_.axes.begin(), kernel_.axes.end(), [&, &block = binding.value](const Axis& a) {
+            return a.kind == AxisKind::kTile && a.block_axis == block.axis;
+          });
       if (!runs)
         fail(binding.range, "block " + name + " runs no loop; write tile(..., block=" + name + "), or delete it");
     }

@@ -23,8 +23,8 @@ class KernelBuilder {
   KernelBuilder(const ast::File& file, const ast::Kernel& source, const DTypeBinding& dtypes, SignatureFacts facts,
                 Diagnostics* diagnostics);
 
-  /// The kernel with `body` at stage kLogical; meaningless after an error, which was reported. kInternal is a bug of the
-  /// front end.
+  /// The kernel with `body` at stage kLogical; meaningless after an error, which was reported. kInternal is a bug of
+  /// the front end.
   Result<Kernel> run(const std::vector<ast::Statement>& body);
 
  private:
@@ -102,8 +102,8 @@ class KernelBuilder {
   AxisId tile_axis(const ast::Name& variable, const ast::Expression* begin, const ast::Expression* end, TileSize size);
   bool tile_bound(const ast::Expression& node, std::optional<HostInt>* host, ValueId* value);
   bool tile_blocks(const ast::Expression& call, size_t count, std::vector<TileSize>* sizes);
-  // jagged.cpp: loops over rows of different lengths. The last two report, where a value along a jagged axis lacks one of
-  // the axes that its lengths run over, or would after folding `dims`.
+  // jagged.cpp: loops over rows of different lengths. The last two report, where a value along a jagged axis lacks one
+  // of the axes that its lengths run over, or would after folding `dims`.
   bool jagged_axis(const ast::Statement& statement, std::vector<AxisId>* axes);
   std::optional<ValueId> jagged_lengths(const ast::Expression& node);
   void warn_longest_row(const ast::Expression& bound);
@@ -160,6 +160,7 @@ class KernelBuilder {
   std::string describe(const Value& value);
   std::string describe_axis(AxisId axis);
   std::string mend_for_axes(const std::vector<AxisId>& a, const std::vector<AxisId>& b);
+  std::string mend_for_meeting(AxisId a, AxisId b);
   bool reject_storage_type(const std::string& text, const Operand& operand);
 
   // Axes: kernel_builder.cpp.
@@ -329,8 +330,9 @@ class KernelBuilder {
   Kernel kernel_;
   Builder builder_;
   std::vector<Scope> scopes_;
-  size_t frame_ = 0;             // first scope that the function being inlined sees
-  std::vector<CallSite> calls_;  // functions being inlined, outermost first
+  std::map<std::string, SourceRange> ended_;  // names of scopes that are no more
+  size_t frame_ = 0;                          // first scope that the function being inlined sees
+  std::vector<CallSite> calls_;               // functions being inlined, outermost first
   int loop_depth_ = 0;
   bool has_grid_ = false;
   bool reported_size_ = false;

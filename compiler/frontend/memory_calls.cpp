@@ -71,7 +71,9 @@ bool KernelBuilder::is_output(const Value& tensor, SourceRange range) {
   const TensorParam& param = kernel_.signature.tensors[static_cast<size_t>(tensor.tensor)];
   stored_[static_cast<size_t>(tensor.tensor)] = true;
   if (param.is_output) return true;
-  fail(range, "`" + param.name + "` is an input; only outputs can be stored to",
+  fail(range,
+       "`" + param.name + "` is an input; only outputs can be stored to, and one declared `alias " + param.name +
+           "` may be the same memory",
        {{facts_.places[param.name], param.name + " is declared here"}});
   return false;
 }

@@ -163,10 +163,13 @@ std::optional<ValueId> KernelBuilder::value_at(const Operand& operand, const Val
   }
   if (!spreads_to(type.axes, place.axes)) {
     const std::string view = type.axes.size() < place.axes.size() ? mend_for_axes(type.axes, place.axes) : "";
+    const char* mend = type.axes.size() > place.axes.size()
+                           ? "; fold the axes that the place lacks, as in sum(x, dim=1), or store where they are"
+                           : "; load the value by what indexes the place, or permute it";
     fail(operand.node->range,
          "the value has shape " + axes_text(kernel_, type.axes) + ", the place that it is stored to has " +
              axes_text(kernel_, place.axes) +
-             (view.empty() ? "" : "; write " + view + " after the value to place its axes"),
+             (view.empty() ? mend : "; write " + view + " after the value to place its axes"),
          {{target, "stored to here"}});
     return std::nullopt;
   }

@@ -181,7 +181,7 @@ bool KernelBuilder::device_slice(const ast::Expression& item, const Value& tenso
   const ValueId begin = bound_value(bounds.begin, bounds.begin_value);
   const bool at_start = bounds.begin && *bounds.begin == HostInt(0);
   if (length.constant && *length.constant < 0) {
-    fail(item.range, "the slice has length " + std::to_string(*length.constant));
+    fail(item.range, "the slice has length " + std::to_string(*length.constant) + "; it is written x[begin:end]");
     return false;
   }
   if (length.constant) {

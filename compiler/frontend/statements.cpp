@@ -181,7 +181,10 @@ void KernelBuilder::store(const ast::Statement& statement) {
   const std::vector<Note> notes = {{facts_.places[param.name], param.name + " is declared here"}};
   stored_[static_cast<size_t>(tensor.tensor)] = true;
   if (!param.is_output) {
-    fail(target.range, "`" + param.name + "` is an input; only outputs can be stored to", notes);
+    fail(target.range,
+         "`" + param.name + "` is an input; only outputs can be stored to, and one declared `alias " + param.name +
+             "` may be the same memory",
+         notes);
     return;
   }
   if (statement.op != TokenKind::kEqual) {

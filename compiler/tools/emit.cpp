@@ -66,6 +66,11 @@ Outcome read_config(const std::vector<std::string>& pairs, const ConfigSpace& sp
   }
   const std::string why = space.why_illegal(*out);
   if (why.empty()) return {};
+  if (pairs.empty()) {
+    return Outcome::user_error(
+        "this kernel has no legal config; the least demanding one fails: " + why +
+        "; make smaller what the source fixes: sizes in block=, constant extents, registered blocks");
+  }
   std::string message = "illegal config: " + why;
   for (const auto& [name, value] : out->values()) {
     const std::vector<std::string>& choices = space.find(name)->choices;

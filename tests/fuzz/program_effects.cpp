@@ -35,8 +35,8 @@ std::string ProgramWriter::store_places(const ValueType& type, Tensor* tensor) {
     if (!axis.is_tile && choices_.one_in(6)) extent = "2 * " + axis.dim, item = axis.dim + ":";
     // Shorter or longer than the loop: lanes outside are left out, elements beyond stay as they are.
     if (axis.is_tile && choices_.one_in(6)) extent = "S";
-    if (can_move && choices_.one_in(12)) {
-      // The same by hand.
+    // The same by hand; rows that end at lengths of their own need their tile variable.
+    if (can_move && !is_jagged(type.axes) && choices_.one_in(12)) {
       const std::string valid = new_name("valid");
       line("let " + valid + " = minimum(" + axis.name + ".end, S) - " + axis.name + ".begin;");
       extent = "S", item = axis.name + ".begin : " + axis.name + ".begin + " + valid, cut = ":" + valid;

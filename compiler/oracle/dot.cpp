@@ -35,12 +35,13 @@ double product_bound(double a, double a_bound, double b, double b_bound) {
 }
 
 struct Dot {
-  const Tile& a;
-  const Tile& b;
+  const DotOperand& left;
+  const DotOperand& right;
   const Tile* acc;
   size_t m, k, n;
 
   void floats(size_t row, size_t column, size_t out, DType sum, Terms* terms) const {
+    const Tile &a = left.tile, &b = right.tile;
     const Rounding rounding(sum);
     const Bounds a_bounds(a), b_bounds(b);
     terms->floats.clear();
@@ -50,6 +51,7 @@ struct Dot {
       terms->bounds.push_back(acc->bound(out));
     }
     for (size_t i = 0; i < k; ++i) {
+      if (!left.has(row + i) || !right.has(column + i * n)) continue;
       const double x = a.floats[row + i], y = b.floats[column + i * n];
       const double x_bound = a_bounds[row + i], y_bound = b_bounds[column + i * n];
       double product = x * y;
@@ -65,10 +67,12 @@ struct Dot {
   }
 
   int64_t integers(size_t row, size_t column, size_t out, double* bound) const {
+    const Tile &a = left.tile, &b = right.tile;
     const Bounds a_bounds(a), b_bounds(b);
     int64_t total = acc != nullptr ? acc->ints[out] : 0;
     *bound = acc != nullptr ? acc->bound(out) : 0;
     for (size_t i = 0; i < k; ++i) {
+      if (!left.has(row + i) || !right.has(column + i * n)) continue;
       const int64_t x = a.ints[row + i], y = b.ints[column + i * n];
       total += x * y;
       *bound +=
@@ -81,21 +85,21 @@ struct Dot {
 
 }  // namespace
 
-void eval_dot(const Tile& a, const Tile& b, const Tile* acc, DType sum, const std::vector<int64_t>& sizes,
+void eval_dot(const DotOperand& a, const DotOperand& b, const Tile* acc, DType sum, const std::vector<int64_t>& sizes,
               Tile* result) {
   const size_t rank = sizes.size();
   const Dot dot{a,
                 b,
                 acc,
                 static_cast<size_t>(sizes[rank - 2]),
-                static_cast<size_t>(a.sizes[rank - 1]),
+                static_cast<size_t>(a.tile.sizes[rank - 1]),
                 static_cast<size_t>(sizes[rank - 1])};
   result->shape(sum, sizes, /*is_exact=*/false);
   Terms terms;
   for (size_t out = 0; out < result->count; ++out) {
     const size_t matrix = out / (dot.m * dot.n), in_matrix = out % (dot.m * dot.n);
-    const size_t row = matrix_start(a, sizes, matrix) + in_matrix / dot.n * dot.k;
-    const size_t column = matrix_start(b, sizes, matrix) + in_matrix % dot.n;
+    const size_t row = matrix_start(a.tile, sizes, matrix) + in_matrix / dot.n * dot.k;
+    const size_t column = matrix_start(b.tile, sizes, matrix) + in_matrix % dot.n;
     if (result->is_float()) {
       dot.floats(row, column, out, sum, &terms);
       sum_terms(sum, terms, &result->floats[out], &result->bounds[out]);

@@ -154,9 +154,14 @@ Status Machine::run_pure(const Op& op) {
       eval_reduce(function_of<ReduceFn>(op), operand(0), op.ints_attr("dims"), sizes,
                   lanes_of(kernel_.type(op.operands[0]).axes, operand(0).sizes), &result);
       break;
-    case OpKind::kDot:
-      eval_dot(operand(0), operand(1), op.operands.size() > 2 ? &operand(2) : nullptr, type.dtype, sizes, &result);
+    case OpKind::kDot: {
+      const auto factor = [&](size_t i) {
+        return DotOperand{operand(i), lanes_of(kernel_.type(op.operands[i]).axes, operand(i).sizes)};
+      };
+      const Tile* acc = op.operands.size() > 2 ? &operand(2) : nullptr;
+      eval_dot(factor(0), factor(1), acc, type.dtype, sizes, &result);
       break;
+    }
     default: return Status(Code::kUnsupported, "oracle: cannot interpret " + std::string(op_info(op.kind).text));
   }
   return Status::ok();

@@ -47,6 +47,50 @@ TEST(OracleControl, loops_carry_values_over_ranges_that_are_data) {
   EXPECT_EQ(result.programs_total, 3);
 }
 
+// Rows of two lengths in one tile, whose missing lanes hold ones: products of those are no terms of the sum.
+constexpr const char* kJaggedDotText = R"ir(kernel products {
+  stage logical
+  dim B
+  dim M
+  dim K
+  dim N
+  tensor x: f32[B, M, K]
+  tensor y: f32[B, K, N]
+  tensor len: i64[B]
+  tensor out: f32[B, M, N] output
+  axis b: tile begin 0, end B, block 2
+  axis M: full extent M
+  axis N: full extent N
+  axis k: tile begin 0, end %1, lengths %0, block 4
+  tile {axes = [b]} {
+    %0:i64[b] = load len[b]
+    %1:i64 = reduce %0 {fn = "max", dims = [0], keepdim = 0}
+    %2:f32[b, M, N] = const {value = 0.5}
+    %3:f32[b, M, N] = tile %2 {axes = [k]} (%4:f32[b, M, N]) {
+      %5:f32[b, M, k] = load x[b, M, k]
+      %6:f32[b, k, N] = load y[b, k, N]
+      %7:f32[b, M, k] = const {value = 1.0}
+      %8:f32[b, k, N] = const {value = 1.0}
+      %9:f32[b, M, k] = binary %5, %7 {fn = "add"}
+      %10:f32[b, k, N] = binary %6, %8 {fn = "add"}
+      %11:f32[b, M, N] = dot %9, %10, %4
+      yield %11
+    }
+    store out[b, M, N] %3
+  }
+}
+)ir";
+
+TEST(OracleControl, products_of_lanes_beyond_a_row_are_left_out) {
+  const Kernel kernel = parse_or_fail(kJaggedDotText);
+  OwnedTensor x(DType::kF32, {3, 2, 9}), y(DType::kF32, {3, 9, 2}), len(DType::kI64, {3}), out(DType::kF32, {3, 2, 2});
+  len.set(0, 9), len.set(1, 2), len.set(2, -1);
+  const OracleResult result = run_oracle(kernel, views({&x, &y, &len, &out}));
+  ASSERT_EQ(result.outputs[3].size(), 12u);
+  const double expected[] = {9.5, 2.5, 0.5};
+  for (size_t i = 0; i < 12; ++i) EXPECT_EQ(result.outputs[3][i].value, expected[i / 4]) << i;
+}
+
 constexpr const char* kFactsText = R"ir(kernel facts {
   stage logical
   dim N

@@ -27,10 +27,11 @@ struct Access {
   llvm::Value* base = nullptr;        // i64
   std::map<std::vector<uintptr_t>, llvm::Value*> rows;
 
-  int vector = 1;         // elements per instruction
-  int vector_dim = -1;    // tile dimension they lie along
-  bool is_split = false;  // a vector may be cut by the end (or shifted start) of its axis
-  std::string modifiers;  // PTX qualifiers
+  int vector = 1;                      // elements per instruction
+  int vector_dim = -1;                 // tile dimension they lie along
+  bool is_split = false;               // a vector may be cut by the end (or shifted start) of its axis
+  std::string modifiers;               // PTX qualifiers
+  llvm::Value* turn_exists = nullptr;  // i1 of a load for a turn to come: there is such a turn
 
   /// Of a masked access, per register: i1 to take part, and what a load gives where not (empty: 0).
   std::vector<llvm::Value*> mask, other;

@@ -99,7 +99,7 @@ class NvptxBinder {
                          {b_.CreateIntToPtr(args_[0], b_.getPtrTy()), b_.CreateIntToPtr(args_[1], b_.getPtrTy())});
   }
 
-  enum class Effect { kNone, kRead, kWrite };
+  enum class Effect { kNone, kRead, kPinned, kWrite };
 
   /// Loads are no `volatile` assembly: LLVM and ptxas may move them, so that all of a tile are in flight together.
   Value* assembly(const std::string& text, const std::string& constraints, llvm::Type* result,
@@ -107,12 +107,14 @@ class NvptxBinder {
     llvm::SmallVector<llvm::Type*, 8> types;
     for (Value* operand : operands) types.push_back(operand->getType());
     llvm::FunctionType* type = llvm::FunctionType::get(result, types, /*isVarArg=*/false);
-    llvm::CallInst* call = b_.CreateCall(
-        llvm::InlineAsm::get(type, text, constraints, /*hasSideEffects=*/effect == Effect::kWrite), operands);
+    const bool stays = effect == Effect::kWrite || effect == Effect::kPinned;
+    llvm::CallInst* call =
+        b_.CreateCall(llvm::InlineAsm::get(type, text, constraints, /*hasSideEffects=*/stays), operands);
     call->setDoesNotThrow();
     call->addFnAttr(llvm::Attribute::WillReturn);
     if (effect == Effect::kNone) call->setDoesNotAccessMemory();
     if (effect == Effect::kRead) call->setOnlyReadsMemory();
+    if (effect == Effect::kPinned) call->setOnlyAccessesInaccessibleMemory();
     return call;
   }
 
@@ -130,6 +132,7 @@ class NvptxBinder {
   }
 
   Value* global_load(const DeviceFunctionInfo& info, llvm::StringRef modifiers) {
+    const bool is_pinned = modifiers.consume_back(kPinned);
     const AccessWidth width = access_width(info.function);
     const bool masked = llvm::StringRef(info.name).contains(".masked.");
     llvm::Type* part = part_type(width);
@@ -151,7 +154,7 @@ class NvptxBinder {
     }
     text += "ld.global" + modifiers.str() + ptx_type(width) + " " + register_list(0, width.parts) + ", [$" +
             std::to_string(width.parts) + "];";
-    const Effect effect = modifiers.contains(".nc") ? Effect::kNone : Effect::kRead;
+    const Effect effect = is_pinned ? Effect::kPinned : modifiers.contains(".nc") ? Effect::kNone : Effect::kRead;
     Value* loaded = assembly(text, constraints, raw, operands, effect);
     return width.bits == 8 ? b_.CreateTrunc(loaded, b_.getInt8Ty()) : loaded;
   }

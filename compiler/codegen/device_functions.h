@@ -25,6 +25,9 @@ struct DeviceFunctionInfo {
 };
 const DeviceFunctionInfo& device_function_info(DeviceFunction function);
 
+/// A modifier of a load, no PTX qualifier: it stays where it is. LLVM would sink another one to its use, past jumps.
+constexpr const char* kPinned = ".pinned";
+
 /// Declares (once) and returns the function. `modifiers` are the PTX qualifiers of a global access,
 /// ".nc.L1::no_allocate".
 llvm::Function* declare_device_function(llvm::Module& module, DeviceFunction function, llvm::StringRef modifiers = "");

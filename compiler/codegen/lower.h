@@ -36,6 +36,9 @@ struct AxisState {
 /// 32-bit words, or one value of fewer bits.
 using Words = llvm::SmallVector<llvm::Value*, 4>;
 
+/// What the loads of one tile give, by vector.
+using LoadedWords = std::vector<Words>;
+
 struct Access;      // access.h
 struct DotOperand;  // lower_dot.cpp
 
@@ -58,6 +61,27 @@ struct Missing {
 /// Vectors (by number) of which at most one is cut.
 struct CutSet {
   std::vector<size_t> groups;
+};
+
+/// Where a device loop stands before a turn: the tile's first coordinate and number, i64, and what is carried.
+struct LoopState {
+  llvm::Value* position = nullptr;
+  llvm::Value* number = nullptr;
+  std::vector<Registers> carried;
+};
+
+/// Coordinates [begin, end) that a device loop walks by tiles; `step` and `direction` are negative from the end.
+struct LoopRange {
+  llvm::Value* begin = nullptr;
+  llvm::Value* end = nullptr;
+  int64_t step = 0;
+  int64_t direction = 1;
+};
+
+/// Phis of a loop's header, which take their second value at its end.
+struct LoopHeader {
+  llvm::BasicBlock* block = nullptr;
+  LoopState state;
 };
 
 /// The branch that only threads with a cut vector take.
@@ -154,8 +178,22 @@ class Lowering {
   // -- lower_control.cpp: grid, loop, if
   void lower_grid(const Op& op);
   void lower_loop(const Op& op);
+  LoopRange loop_range(const Op& op);
+  LoopState loop_start(const Op& op, const LoopRange& range);
+  /// i1: the turn that is `turns` behind the one at `position` is one of the loop's.
+  llvm::Value* has_turn(const LoopRange& range, llvm::Value* position, int64_t turns = 0);
+  LoopHeader begin_header(const LoopState& start, const char* name);
+  void end_header(const LoopHeader& header, const LoopState& next);
+  LoopState next_turn(const LoopRange& range, LoopState state);
+  LoopState run_turn(const Op& op, const LoopRange& range, const LoopState& state);
+  LoopState run_loop(const Op& op, const LoopRange& range, const LoopState& start, int64_t turns);
   void lower_if(const Op& op);
   void yield_to_phis(const Region& region, llvm::ArrayRef<std::vector<llvm::PHINode*>> phis);
+
+  // -- lower_stages.cpp: loops whose loads are issued turns ahead
+  using Fetched = std::vector<LoadedWords>;  // by load
+  void lower_staged_loop(const Op& op);
+  Fetched fetch_turn(const Op& op, const std::vector<const Op*>& slice, const LoopRange& range, const LoopState& state);
 
   // -- lower_axes.cpp: expressions over slots, coordinates, which lanes exist
   llvm::Value* slot(int index);
@@ -222,6 +260,10 @@ class Lowering {
   llvm::Value* gathered_index(const Access& access, size_t dim, uint32_t reg);
   Registers access_masks(Access& access, int skip_dim);
   void lower_load(const Op& op);
+  llvm::Constant* fill_of(const Access& access);
+  LoadedWords issue_load(Access& access, const std::vector<std::vector<uint32_t>>& groups,
+                         const std::vector<VectorGuard>& guards);
+  LoadedWords fetch_ahead(const Op& op, llvm::Value* has_turn);
   void lower_store(const Op& op);
   Words load_words(const Access& access, llvm::Value* address, llvm::Value* mask, unsigned bytes,
                    llvm::ArrayRef<llvm::Value*> fill);
@@ -283,9 +325,10 @@ class Lowering {
   std::vector<Registers> values_;       // by ValueId
   std::vector<AxisState> axis_states_;  // tile axes: bound by the loop around; others: unused
   std::map<std::vector<std::array<uint32_t, 4>>, llvm::Value*> thread_positions_;
-  std::map<ValueId, double> fills_;     // value that a load gives to lanes that do not exist
-  std::map<ValueId, Missing> missing_;  // what those lanes hold, where known
-  std::vector<const Op*> definitions_;  // by ValueId
+  std::map<ValueId, double> fills_;           // value that a load gives to lanes that do not exist
+  std::map<ValueId, Missing> missing_;        // what those lanes hold, where known
+  std::vector<const Op*> definitions_;        // by ValueId
+  std::map<const Op*, LoadedWords> fetched_;  // what loads of the current turn were issued for turns ago
   uint32_t num_sites_ = 0;
   bool cluster_is_ready_ = true;  // every block of the cluster is known to run
   Status status_;

@@ -170,6 +170,11 @@ Registers Lowering::access_masks(Access& access, int skip_dim) {
       masks[reg] = masks[reg] == nullptr ? inside : b_.CreateAnd(masks[reg], inside);
     }
   }
+  if (access.turn_exists != nullptr) {
+    for (llvm::Value*& mask : masks) {
+      mask = mask == nullptr ? access.turn_exists : b_.CreateAnd(mask, access.turn_exists);
+    }
+  }
   for (uint32_t reg = 0; reg < access.mask.size(); ++reg) {
     masks[reg] = masks[reg] == nullptr ? access.mask[reg] : b_.CreateAnd(masks[reg], access.mask[reg]);
   }

@@ -78,15 +78,18 @@ void Lowering::store_words(const Access& access, llvm::Value* address, llvm::Val
   call((mask == nullptr ? kStores : kMaskedStores)[log2_of(bytes)], operands, access.modifiers);
 }
 
-void Lowering::lower_load(const Op& op) {
-  Access access;
-  if (!analyse_access(op, access)) return;
-  const auto groups = vector_groups(access);
-  const std::vector<VectorGuard> guards = vector_guards(access, groups);
+/// What lanes that do not exist are loaded as, in each word.
+llvm::Constant* Lowering::fill_of(const Access& access) {
   const unsigned bytes = access.element_bytes() * static_cast<unsigned>(access.vector);
-  llvm::Constant* fill = fill_bits(op.result(), std::min(bytes, 4u));
-  // Every load of the tile is issued before any of it is used.
-  std::vector<Words> words;
+  return fill_bits(access.op->result(), std::min(bytes, 4u));
+}
+
+/// Issues every load of the tile; nothing uses any of it yet.
+LoadedWords Lowering::issue_load(Access& access, const std::vector<std::vector<uint32_t>>& groups,
+                                 const std::vector<VectorGuard>& guards) {
+  const unsigned bytes = access.element_bytes() * static_cast<unsigned>(access.vector);
+  llvm::Constant* fill = fill_of(access);
+  LoadedWords words;
   for (size_t i = 0; i < groups.size(); ++i) {
     Words fills(bytes > 4 ? bytes / 4 : 1, fill);
     if (!access.other.empty()) {
@@ -96,7 +99,27 @@ void Lowering::lower_load(const Op& op) {
     }
     words.push_back(load_words(access, access_address(access, groups[i][0]), guards[i].some, bytes, fills));
   }
-  if (fills_.count(op.result()) > 0) mend_cut_vectors(access, groups, guards, fill, words);
+  return words;
+}
+
+/// The loads of a turn to come, for as long as `has_turn` says that there is one.
+LoadedWords Lowering::fetch_ahead(const Op& op, llvm::Value* has_turn) {
+  Access access;
+  if (!analyse_access(op, access)) return {};
+  access.turn_exists = has_turn;
+  access.modifiers += kPinned;
+  const auto groups = vector_groups(access);
+  return issue_load(access, groups, vector_guards(access, groups));
+}
+
+void Lowering::lower_load(const Op& op) {
+  Access access;
+  if (!analyse_access(op, access)) return;
+  const auto groups = vector_groups(access);
+  const std::vector<VectorGuard> guards = vector_guards(access, groups);
+  const auto fetched = fetched_.find(&op);
+  LoadedWords words = fetched == fetched_.end() ? issue_load(access, groups, guards) : fetched->second;
+  if (fills_.count(op.result()) > 0) mend_cut_vectors(access, groups, guards, fill_of(access), words);
   Registers result(register_count(*access.layout), nullptr);
   for (size_t i = 0; i < groups.size(); ++i) {
     const Registers elements = from_words(words[i], access.dtype, groups[i].size());

@@ -7,6 +7,7 @@
 #include "compiler/config/dot_plan.h"
 #include "compiler/config/grid_nest.h"
 #include "compiler/config/knob_list.h"
+#include "compiler/config/loop_schedule.h"
 #include "compiler/config/part_views.h"
 #include "compiler/config/row_versions.h"
 #include "compiler/config/tile_plan.h"
@@ -131,6 +132,25 @@ static void drop_equal_versions(const Axis& axis, Config* config) {
   }
 }
 
+/// Schedules of loops, with the registers that a thread of the target may use.
+static std::string why_illegal_loops(const Kernel& kernel, const std::vector<AxisSet>& sets, const Target& target,
+                                     const Config& config) {
+  const auto threads = static_cast<uint64_t>(std::max<int64_t>(1, config.get_int("num_warps", 1))) * 32;
+  const uint64_t most = std::min<uint64_t>(target.max_registers_per_thread, target.registers_per_sm / threads);
+  return why_illegal_schedule(kernel, sets, loop_axes(kernel, sets), config, most, kOtherRegisters);
+}
+
+/// What would schedule loops that this config does not have. `full` is complete.
+static void drop_idle_schedule(const Kernel& kernel, const std::vector<AxisId>& axes, const Config& full,
+                               Config* config) {
+  const int64_t stages = config->get_int("num_stages", 1);
+  if (stages == 1 || ahead_loops(kernel, axes, full).empty()) config->erase("num_stages");
+  for (const AxisId axis : axes) {
+    const std::string knob = "unroll." + kernel.axis(axis).name;
+    if (config->get_int(knob, 1) == 1 || !is_looped(kernel, full, axis)) config->erase(knob);
+  }
+}
+
 /// Drops knobs that turn nothing: neutral values, and what other knobs make irrelevant.
 void ConfigSpace::drop_neutral(Config* config) const {
   const bool scalar = config->get_int("vec", 1) == 1;
@@ -162,15 +182,20 @@ void ConfigSpace::drop_neutral(Config* config) const {
     if (knob.name == "grid.depth" && config->get(knob.name, "") == knob.default_value) config->erase(knob.name);
   }
   if (config->get_int("maxnreg", 0) == 0) config->erase("maxnreg");
+  drop_idle_schedule(logical_, loop_axes(logical_, sets_), completed(*config), config);
 }
 
 std::string ConfigSpace::why_illegal(const Config& given) const {
   if (!bodies_.empty()) return why_illegal_body(given);
   for (const auto& [name, value] : given.values()) {
+    if (name == "num_stages" && !find(name)) {
+      return name + "=" + value + ": this kernel has no loop with a load that could be issued before its turn";
+    }
     if (!find(name)) return "no knob " + name + "; this kernel has " + joined_names(knobs_);
   }
   const Config config = completed(given);
   std::string why = why_illegal_tile(config);
+  if (why.empty()) why = why_illegal_loops(logical_, sets_, target_, config);
   return why.empty() ? why_illegal_choice(config) : why;
 }
 
@@ -188,6 +213,38 @@ bool ConfigSpace::keeps_input(const Config& config, const AxisSet& set) const {
            return config.get("keep." + name, "values") == "input" &&
                   starts_with(config.get("reduce." + name, ""), "resident");
          });
+}
+
+/// The axis, of one set, of which each row is the work of one block of a cluster alone; empty when blocks share them.
+/// With a jagged row goes what lies along it, as rows of features do.
+static std::string rows_within_block(const Kernel& kernel, const TilePlan& plan, size_t set) {
+  const TileShares& shares = plan.shares[set];
+  AxisId row = plan.sets[set].inner;
+  uint64_t threads = shares.inner_threads;
+  for (const AxisShare& share : shares.shares) {
+    if (kernel.axis(share.axis).lengths == kNoValue) continue;
+    if (share.axis != plan.sets[set].inner) threads *= share.threads;
+    row = share.axis;
+  }
+  return threads * plan.cluster > plan.num_warps * 32ull ? std::string() : kernel.axis(row).name;
+}
+
+/// Each thread of a cluster folds what all warps along a jagged row come to in a turn: values, and the addresses of 64
+/// bits that they have in another block's memory. Why it has no room for that.
+static std::string why_too_many_partials(const Kernel& kernel, const TilePlan& plan, size_t set, uint64_t most) {
+  const TileShares& shares = plan.shares[set];
+  for (const AxisShare& share : shares.shares) {
+    if (kernel.axis(share.axis).lengths == kNoValue) continue;
+    uint64_t warps = 1;
+    for (const Digit& digit : share.digits) warps *= digit.where == Where::kWarp ? digit.radix : 1;
+    const uint64_t words = std::max<uint32_t>(4, plan.sets[set].widest_bytes) / 4 + 2;
+    const uint64_t registers = warps * (shares.registers / share.registers) * words + kOtherRegisters;
+    if (registers <= most) continue;
+    return "what " + std::to_string(warps) + " warps along " + kernel.axis(share.axis).name + " come to takes about " +
+           std::to_string(registers) + " registers of each thread, there are " + std::to_string(most) +
+           "; lower num_warps or split";
+  }
+  return {};
 }
 
 /// Threads, tiles and registers.
@@ -223,8 +280,10 @@ std::string ConfigSpace::why_illegal_tile(const Config& config) const {
            " threads would have work of their own; lower num_warps or raise a block";
   }
   for (size_t i = 0; i < sets_.size() && plan->cluster > 1; ++i) {
-    if (plan->shares[i].inner_threads * plan->cluster > plan->num_warps * 32ull) continue;
-    return "rows of " + logical_.axis(sets_[i].inner).name + " would lie within one block each; leave out split";
+    const std::string within = rows_within_block(logical_, *plan, i);
+    if (!within.empty()) return "rows of " + within + " would lie within one block each; leave out split";
+    const std::string why = why_too_many_partials(logical_, *plan, i, most);
+    if (!why.empty()) return why;
   }
   for (const Axis& axis : logical_.axes) {
     const auto block = plan->blocks.find(static_cast<AxisId>(&axis - logical_.axes.data()));
@@ -281,6 +340,7 @@ std::string ConfigSpace::why_illegal_shift(const Config& config, const std::stri
   for (size_t i = 0; i < sets_.size(); ++i) {
     const AxisId inner = sets_[i].inner;
     if (logical_.axis(inner).name != axis_name) continue;
+    if (logical_.axis(inner).extent_value != kNoValue) return "the extent is data, and a window covers whole rows only";
     for (const AxisShare& share : plan->shares[i].shares) {
       if (share.axis == inner) continue;
       walk(logical_.body, [&](const Op& op, const ConstOpPlace&) {
@@ -402,6 +462,7 @@ void ConfigSpace::extend(size_t knob, Config* partial, size_t limit, std::set<Co
   }
   if (knob == knobs_.size()) {
     const Config config = normalize(*partial);
+    if (!why_illegal_loops(logical_, sets_, target_, completed(config)).empty()) return;
     if (!why_illegal_choice(completed(config)).empty() || num_hints(config) > 1) return;
     if (seen->insert(config).second) out->push_back(config);
     return;

@@ -7,6 +7,7 @@
 
 #include "compiler/config/dot_plan.h"
 #include "compiler/config/grid_nest.h"
+#include "compiler/config/loop_schedule.h"
 #include "compiler/config/row_versions.h"
 #include "compiler/ir/block_axis.h"
 #include "compiler/ir/walk.h"
@@ -173,8 +174,11 @@ void add_shape_knobs(const Kernel& kernel, const std::vector<AxisSet>& sets, std
     knobs->push_back(dots.has(id) ? dot_row_knob(kernel, id, dots.kept.count(id) == 0)
                                   : row_axis_knob(kernel.axis(id), is_inner(sets, id)));
   }
+  const auto is_jagged = [&](AxisId id) { return kernel.axis(id).lengths != kNoValue; };
+  const bool has_jagged = std::any_of(used.begin(), used.end(), is_jagged);
   for (const AxisId id : used) {
-    if (!is_inner(sets, id) || !is_row_axis(kernel.axis(id)) || !dots.kept.empty()) continue;
+    const bool is_row = is_inner(sets, id) && is_row_axis(kernel.axis(id)) && dots.kept.empty();
+    if (!(has_jagged ? is_jagged(id) : is_row)) continue;
     const std::string& name = kernel.axis(id).name;
     knobs->push_back({"split." + name,
                       {"1", "cluster(2)", "cluster(4)", "cluster(8)"},
@@ -216,6 +220,19 @@ void add_shape_knobs(const Kernel& kernel, const std::vector<AxisSet>& sets, std
   }
 }
 
+/// Loops that load: their loads in flight turns ahead, or their body several times between two jumps. The latter is
+/// legal but not searched: stages hide what it would.
+void add_loop_knobs(const Kernel& kernel, const std::vector<AxisSet>& sets, std::vector<Knob>* knobs) {
+  const std::vector<AxisId> axes = loop_axes(kernel, sets);
+  if (!possible_ahead_loops(kernel, axes).empty()) {
+    knobs->push_back({"num_stages", {"1", "3"}, "1", "turns of a loop whose loads are in flight, its own among them"});
+  }
+  for (const AxisId axis : axes) {
+    const std::string& name = kernel.axis(axis).name;
+    knobs->push_back({"unroll." + name, {"1"}, "1", "turns of the loop over " + name + " between two jumps"});
+  }
+}
+
 void add_access_knobs(const Kernel& kernel, const std::vector<AxisSet>& sets, std::vector<Knob>* knobs) {
   const int64_t vec = widest_vector(sets);
   const DotAxes dots = find_dot_axes(kernel);
@@ -226,7 +243,9 @@ void add_access_knobs(const Kernel& kernel, const std::vector<AxisSet>& sets, st
     const Axis& axis = kernel.axis(id);
     // Rows of a matrix are summed column by column: they cannot start in different places.
     if (!is_row_axis(axis) || vec == 1 || dots.has(id)) continue;
-    knobs->push_back({"shift." + axis.name, {"0", "1"}, "0", "start rows of " + axis.name + " at an aligned address"});
+    Knob knob{"shift." + axis.name, {"0"}, "0", "start rows of " + axis.name + " at an aligned address"};
+    if (axis.extent_value == kNoValue) knob.choices.push_back("1");
+    knobs->push_back(std::move(knob));
   }
   for (const AxisId id : inner) {
     for (const int dim : dims_along(kernel, id)) {
@@ -277,6 +296,7 @@ KnobList list_knobs(const Kernel& kernel, const std::vector<AxisSet>& sets) {
   KnobList list;
   add_shape_knobs(kernel, sets, &list.knobs);
   list.num_shape_knobs = list.knobs.size();
+  add_loop_knobs(kernel, sets, &list.knobs);
   add_access_knobs(kernel, sets, &list.knobs);
   return list;
 }

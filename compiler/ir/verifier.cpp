@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <set>
 
-#include "compiler/ir/combine.h"
-#include "compiler/ir/jagged.h"
 #include "compiler/ir/block_axis.h"
+#include "compiler/ir/combine.h"
+#include "compiler/ir/fetch_ahead.h"
+#include "compiler/ir/jagged.h"
 #include "compiler/ir/layout_rules.h"
 #include "compiler/ir/printer.h"
 #include "compiler/ir/type_rules.h"
@@ -88,9 +89,9 @@ class Verifier {
     if (axis.origin != kNoValue && (!is_value(axis.origin) || kernel_.type(axis.origin).dtype != DType::kI64)) {
       return bug("axis " + axis.name + ": origin " + value_text(axis.origin) + " is no i64 value");
     }
-    if (axis.lengths != kNoValue && (axis.kind != AxisKind::kTile || !is_value(axis.lengths) ||
-                                     kernel_.type(axis.lengths).dtype != DType::kI64 ||
-                                     kernel_.type(axis.lengths).is_scalar())) {
+    if (axis.lengths != kNoValue &&
+        (axis.kind != AxisKind::kTile || !is_value(axis.lengths) || kernel_.type(axis.lengths).dtype != DType::kI64 ||
+         kernel_.type(axis.lengths).is_scalar())) {
       return bug("axis " + axis.name + ": lengths " + value_text(axis.lengths) + " is no i64 tile of a tile axis");
     }
     if (axis.fixed_block != 0 && axis.kind != AxisKind::kTile) {
@@ -341,7 +342,7 @@ class Verifier {
     for (int64_t axis : axes) KAON_RETURN_IF_ERROR(bind(axis));
     KAON_RETURN_IF_ERROR(region(op.regions[0], &op));
     for (int64_t axis : axes) is_bound_[static_cast<size_t>(axis)] = false;
-    return Status::ok();
+    return op.kind == OpKind::kLoop ? check_schedule(kernel_, op) : Status::ok();
   }
 
   Status check_carried(ValueId init, ValueId value, const char* what) const {

@@ -13,6 +13,7 @@
 #include "compiler/passes/place_barriers.h"
 #include "compiler/passes/plan_access.h"
 #include "compiler/passes/roll_reductions.h"
+#include "compiler/passes/schedule_loops.h"
 #include "compiler/passes/specialise.h"
 #include "compiler/passes/stage_reductions.h"
 #include "compiler/passes/version_rows.h"
@@ -30,6 +31,7 @@ const std::vector<Pass>& all_passes() {
       {"keep_inputs", Stage::kLaidOut, Stage::kLaidOut, keep_inputs},
       {"plan_access", Stage::kLaidOut, Stage::kLaidOut, plan_access},
       {"stage_reductions", Stage::kLaidOut, Stage::kStaged, stage_reductions},
+      {"schedule_loops", Stage::kStaged, Stage::kStaged, schedule_loops},
       {"place_barriers", Stage::kStaged, Stage::kStaged, place_barriers},
       {"assign_shared", Stage::kStaged, Stage::kStaged, assign_shared},
       {"check_resources", Stage::kStaged, Stage::kStaged, check_resources},

@@ -21,8 +21,8 @@ TEST(ConfigSpace, knobs_are_named_after_what_they_turn) {
   for (const Knob& knob : space.knobs()) names += knob.name + " ";
   EXPECT_EQ(
       names,
-      "block.m num_warps vec reduce.N split.N versions.N longer.N keep.N lanes.N shift.N div.N index evict.x evict.out "
-      "maxnreg ");
+      "block.m num_warps vec reduce.N split.N versions.N longer.N keep.N lanes.N num_stages unroll.N shift.N div.N "
+      "index evict.x evict.out maxnreg ");
   EXPECT_EQ(space.default_config().to_text(), "block.m=1 div.N=8 index=64 num_warps=4 reduce.N=resident(4) vec=8");
   EXPECT_EQ(space.find("vec")->default_value, "8");
   EXPECT_EQ(space.find("block.N"), nullptr);
@@ -91,6 +91,72 @@ TEST(ConfigSpace, why_illegal_has_words_and_numbers) {
   EXPECT_EQ(why("index=16"), "index=16: expected 32 or 64");
   EXPECT_EQ(why("maxnreg=8"), "maxnreg=8: expected an integer from 24 to 255");
   EXPECT_EQ(why("num_warps=7 reduce.N=resident(7)"), "");
+}
+
+TEST(ConfigSpace, parts_that_end_where_data_says_have_no_shifted_window) {
+  const char* const text = R"(
+kernel part_sum(x: f16[M, N], count: i64[M]) -> (out: f32[M]) {
+  for m in tile(M, block=1) {
+    let used = count[m.begin];
+    out[m] = sum(f32(x[m, 0:used]), dim=1);
+  }
+}
+)";
+  const Kernel logical = logical_kernel(text);
+  const ConfigSpace space(logical, target_of());
+  const auto is_shift = [](const Knob& knob) { return knob.name.rfind("shift.", 0) == 0; };
+  const auto shift = std::find_if(space.knobs().begin(), space.knobs().end(), is_shift);
+  ASSERT_NE(shift, space.knobs().end());
+  EXPECT_EQ(shift->choices, std::vector<std::string>{"0"});
+  EXPECT_EQ(space.why_illegal(config_of(shift->name + "=1")),
+            shift->name + "=1: the extent is data, and a window covers whole rows only");
+  EXPECT_EQ(space.why_illegal(config_of(shift->name + "=0")), "");
+}
+
+TEST(ConfigSpace, loops_are_scheduled_where_there_are_any) {
+  const Kernel logical = logical_kernel(kSoftmax, DType::kF16);
+  const ConfigSpace space(logical, target_of());
+  const auto why = [&](const char* text) { return space.why_illegal(config_of(text)); };
+  const auto text = [&](const char* config) { return space.normalize(config_of(config)).to_text(); };
+  EXPECT_EQ(why("reduce.N=chunk(1024) num_stages=3"), "");
+  EXPECT_EQ(text("reduce.N=resident(4) num_stages=3 unroll.N=2"), text("reduce.N=resident(4)"));
+  EXPECT_NE(text("reduce.N=chunk(1024) num_stages=3"), text("reduce.N=chunk(1024)"));
+  EXPECT_EQ(text("reduce.N=chunk(1024) num_stages=1 unroll.N=1"), text("reduce.N=chunk(1024)"));
+  EXPECT_EQ(why("reduce.N=chunk(1024) num_stages=9"), "num_stages=9: expected an integer from 1 to 8");
+  EXPECT_EQ(why("reduce.N=chunk(1024) unroll.N=0"), "unroll.N=0: expected an integer from 1 to 8");
+  EXPECT_EQ(why("reduce.N=chunk(1024) unroll.N=2 num_stages=3"),
+            "unroll.N=2: num_stages=3 repeats the body of the loop over N already, once for each stage");
+  EXPECT_EQ(
+      why("num_warps=16 reduce.N=chunk(32768) num_stages=3"),
+      "num_stages=3: 2 turns of the loop over N with 32 registers in flight each need about 152 registers, at 512 "
+      "threads there are 128");
+  const Kernel add = logical_kernel(kVectorAdd);
+  EXPECT_EQ(ConfigSpace(add, target_of()).why_illegal(config_of("num_stages=2")),
+            "num_stages=2: this kernel has no loop with a load that could be issued before its turn");
+}
+
+TEST(ConfigSpace, blocks_share_jagged_rows_where_their_threads_lie_along_them) {
+  const char* const text = R"(
+kernel rows(x: f32[B, N, F], lengths: i64[B]) -> (out: f32[B, F]) {
+  for b, f in tile(B, F) {
+    var total = zeros(f32, b, f);
+    for k in jagged_tile(lengths[b]) { total += sum(x[b, k, f], dim=1); }
+    out[b, f] = total;
+  }
+}
+)";
+  const Kernel logical = logical_kernel(text);
+  const ConfigSpace space(logical, target_of());
+  const auto why = [&](const char* config) { return space.why_illegal(config_of(config)); };
+  ASSERT_NE(space.find("split.k"), nullptr);
+  EXPECT_EQ(why("num_warps=2 block.b=1 block.k=16 block.f=64 split.k=cluster(4)"), "");
+  EXPECT_EQ(why("num_warps=2 block.b=8 block.k=2 block.f=64 split.k=cluster(4)"),
+            "rows of k would lie within one block each; leave out split");
+  EXPECT_EQ(why("num_warps=8 block.b=1 block.k=64 block.f=128 split.k=cluster(8)"),
+            "what 64 warps along k come to takes about 792 registers of each thread, there are 255; lower num_warps or "
+            "split");
+  EXPECT_EQ(ConfigSpace(logical, target_of("sm_89")).why_illegal(config_of("split.k=cluster(4)")),
+            "sm_89 has no clusters of blocks");
 }
 
 TEST(ConfigSpace, equal_code_has_equal_text) {

@@ -102,7 +102,9 @@ class BlockChooser {
     });
     for (size_t axis : open) resize(axis, 1), blocks_[axis] = 1;
     std::reverse(open.begin(), open.end());
-    for (size_t axis : open) grow(axis);
+    for (size_t axis : open) {
+      if (has_values(static_cast<AxisId>(axis))) grow(axis);
+    }
     for (size_t i = 0; i < blocks_.size(); ++i) {
       blocks_[i] = blocks_[static_cast<size_t>(block_of(kernel_, static_cast<AxisId>(i)))];
     }
@@ -126,11 +128,19 @@ class BlockChooser {
     resize(axis, blocks_[axis]);
   }
 
+  bool runs_along(const Type& type, AxisId block) const {
+    return std::any_of(type.axes.begin(), type.axes.end(),
+                       [&](AxisId axis) { return block_of(kernel_, axis) == block; });
+  }
+
+  /// Loops along which no value runs go one by one in every config; how many turns they take may matter.
+  bool has_values(AxisId block) const {
+    return std::any_of(types_.begin(), types_.end(), [&](const Type* type) { return runs_along(*type, block); });
+  }
+
   bool fits(AxisId changed) const {
     for (const Type* type : types_) {
-      const bool has_it = std::any_of(type->axes.begin(), type->axes.end(),
-                                      [&](AxisId axis) { return block_of(kernel_, axis) == changed; });
-      if (!has_it) continue;
+      if (!runs_along(*type, changed)) continue;
       double elements = 1;
       for (AxisId axis : type->axes)
         elements *= axis == kUnitAxis ? 1.0 : static_cast<double>(sizes_[static_cast<size_t>(axis)]);
@@ -171,7 +181,10 @@ Result<std::vector<int64_t>> bind_slots(const Signature& signature, const std::v
 }
 
 std::vector<int64_t> choose_blocks(const Kernel& kernel, const std::vector<int64_t>& slots) {
-  return BlockChooser(kernel, slots).run();
+  // Configs know nothing of values that nobody uses.
+  Kernel live = clone(kernel);
+  erase_dead_ops(live);
+  return BlockChooser(live, slots).run();
 }
 
 }  // namespace kaon::compiler

@@ -123,7 +123,7 @@ kernel total(x: T[M, N]) -> (out: T[M]) where T in (f16, f32) {
   for m in tile(M) { out[m] = T(sum(f32(x[m, :]), dim=1)); }
 })";
   for (const char* config :
-       {"num_warps=32 reduce.N=chunk(4096) num_stages=5", "num_warps=16 reduce.N=chunk(8192) num_stages=4",
+       {"num_warps=32 reduce.N=chunk(8192) num_stages=4", "num_warps=16 reduce.N=chunk(8192) num_stages=4",
         "num_warps=8 reduce.N=chunk(2048) num_stages=8", "num_warps=16 reduce.N=chunk(8192) unroll.N=4"}) {
     for (DType dtype : {DType::kF16, DType::kF32}) {
       const CompiledVariant variant = compiled(kTotal, dtype, config, GetParam(), EmitUntil::kImage);

@@ -201,7 +201,8 @@ void StagedMachine::run_while(const Op& op) {
 Result<SimCounts> simulate(const Kernel& staged, SimCall* call) {
   StagedMachine machine(staged, call);
   const std::vector<int64_t> slots = slots_of(staged.signature, *call);
-  const int64_t programs = staged.plan.programs.evaluate(slots.data());
+  // The blocks of a cluster are one machine here.
+  const int64_t programs = staged.plan.programs.evaluate(slots.data()) / staged.plan.cluster;
   for (int64_t program = 0; program < programs; ++program) KAON_RETURN_IF_ERROR(machine.run_program(program));
   return machine.counts;
 }

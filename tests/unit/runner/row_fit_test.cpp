@@ -122,12 +122,19 @@ TEST(RowFit, FillsBeyondOneAreWhatTheGuardsRefuse) {
     Fitted softmax(kSoftmax, {{"T", dtype}});
     int bounded = 0;
     const std::vector<Config> all = softmax.space.enumerate(SIZE_MAX);
-    for (size_t i = 0; i < all.size(); i += 7) {
+    for (size_t i = 0; i < all.size(); i += 211) {
       const Result<compiler::Kernel> staged =
           compiler::run_pipeline(softmax.logical, all[i], *compiler::find_target("sm_90"));
       if (!staged.is_ok()) continue;
       const int64_t most = longest_row(*staged, 1);
       if (most < 0) {
+        // A body for longer rows is worth its time for rows of some capacities, not of thousands.
+        if (all[i].get("longer.N", "refuse") == "loop") {
+          const auto capacity = static_cast<int64_t>(std::llround(8 / softmax.fit.fill(all[i], {5, 8})));
+          EXPECT_EQ(softmax.fit.fill(all[i], {5, 8 * capacity}), 1) << all[i].to_text();
+          EXPECT_GT(softmax.fit.fill(all[i], {5, 64 * capacity}), 1) << all[i].to_text();
+          continue;
+        }
         EXPECT_EQ(softmax.fit.fill(all[i], {5, 1 << 20}), 1) << all[i].to_text();
         continue;
       }

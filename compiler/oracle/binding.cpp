@@ -107,6 +107,8 @@ class BlockChooser {
     }
     for (size_t i = 0; i < blocks_.size(); ++i) {
       blocks_[i] = blocks_[static_cast<size_t>(block_of(kernel_, static_cast<AxisId>(i)))];
+      // Loops that do nothing are gone here, but not for who interprets the kernel.
+      if (kernel_.axes[i].kind == AxisKind::kTile) blocks_[i] = std::max<int64_t>(blocks_[i], 1);
     }
     return blocks_;
   }

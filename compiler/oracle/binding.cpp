@@ -2,6 +2,7 @@
 #include "compiler/oracle/binding.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "compiler/ir/block_axis.h"
 #include "compiler/ir/walk.h"
@@ -88,6 +89,11 @@ class BlockChooser {
   }
 
   std::vector<int64_t> run() {
+    Kernel live = clone(kernel_);
+    erase_dead_ops(live);
+    walk(std::as_const(live.body), [&](const Op& op, const ConstOpPlace&) {
+      for (const ValueId result : op.results) live_types_.push_back(live.type(result));
+    });
     std::vector<size_t> open;
     walk(kernel_.body, [&](const Op& op, const ConstOpPlace&) {
       for (ValueId result : op.results) types_.push_back(&kernel_.type(result));
@@ -107,8 +113,6 @@ class BlockChooser {
     }
     for (size_t i = 0; i < blocks_.size(); ++i) {
       blocks_[i] = blocks_[static_cast<size_t>(block_of(kernel_, static_cast<AxisId>(i)))];
-      // Loops that do nothing are gone here, but not for who interprets the kernel.
-      if (kernel_.axes[i].kind == AxisKind::kTile) blocks_[i] = std::max<int64_t>(blocks_[i], 1);
     }
     return blocks_;
   }
@@ -137,7 +141,8 @@ class BlockChooser {
 
   /// Loops along which no value runs go one by one in every config; how many turns they take may matter.
   bool has_values(AxisId block) const {
-    return std::any_of(types_.begin(), types_.end(), [&](const Type* type) { return runs_along(*type, block); });
+    return std::any_of(live_types_.begin(), live_types_.end(),
+                       [&](const Type& type) { return runs_along(type, block); });
   }
 
   bool fits(AxisId changed) const {
@@ -154,6 +159,7 @@ class BlockChooser {
   const Kernel& kernel_;
   std::vector<int64_t> blocks_, sizes_, ranges_;
   std::vector<const Type*> types_;
+  std::vector<Type> live_types_;  // of values that somebody uses: configs know of no others
 };
 
 }  // namespace
@@ -183,10 +189,7 @@ Result<std::vector<int64_t>> bind_slots(const Signature& signature, const std::v
 }
 
 std::vector<int64_t> choose_blocks(const Kernel& kernel, const std::vector<int64_t>& slots) {
-  // Configs know nothing of values that nobody uses.
-  Kernel live = clone(kernel);
-  erase_dead_ops(live);
-  return BlockChooser(live, slots).run();
+  return BlockChooser(kernel, slots).run();
 }
 
 }  // namespace kaon::compiler

@@ -13,7 +13,9 @@ int64_t tensor_span(const Signature& signature, int tensor, const int64_t* slots
   for (size_t axis = 0; axis < extents.size(); ++axis) {
     const int64_t extent = extents[axis].evaluate(slots);
     if (extent <= 0) return 0;
-    const int64_t stride = strides[axis] < 0 ? -strides[axis] : strides[axis];
+    // The smallest number has no counterpart: its magnitude is unsigned, and beyond any span.
+    const auto bits = static_cast<uint64_t>(strides[axis]);
+    const uint64_t stride = strides[axis] < 0 ? 0 - bits : bits;
     int64_t step = 0;
     is_beyond =
         is_beyond || __builtin_mul_overflow(extent - 1, stride, &step) || __builtin_add_overflow(span, step, &span);

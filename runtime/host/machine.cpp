@@ -142,21 +142,31 @@ Status Machine::run(KernelFunction kernel, const Grid& grid, const int64_t* slot
 
 namespace {
 
-// Leaked on purpose: calls may run while the program is ending, and a child has none of the helpers to wait for.
-std::atomic<Machine*> the_machine{nullptr};
+// Never destroyed: calls may run while the program is ending.
+struct SharedMachine {
+  Machine machine;
+  SharedMachine* of_parent = nullptr;  // a child has none of the helpers that its parent's machine would wait for
+};
+std::atomic<SharedMachine*> the_machine{nullptr};
+SharedMachine* left_by_parents = nullptr;
 
-void after_fork_in_child() { the_machine.store(nullptr, std::memory_order_relaxed); }
+void after_fork_in_child() {
+  SharedMachine* const left = the_machine.exchange(nullptr, std::memory_order_relaxed);
+  if (left == nullptr) return;
+  left->of_parent = left_by_parents;
+  left_by_parents = left;
+}
 
 }  // namespace
 
 Machine& shared_machine() {
-  Machine* machine = the_machine.load(std::memory_order_acquire);
-  if (machine != nullptr) return *machine;
+  SharedMachine* shared = the_machine.load(std::memory_order_acquire);
+  if (shared != nullptr) return shared->machine;
   static const int registered = pthread_atfork(nullptr, nullptr, after_fork_in_child);
   (void)registered;
-  auto made = std::make_unique<Machine>();
+  auto made = std::make_unique<SharedMachine>();
   // The first of several threads wins.
-  return the_machine.compare_exchange_strong(machine, made.get()) ? *made.release() : *machine;
+  return the_machine.compare_exchange_strong(shared, made.get()) ? made.release()->machine : shared->machine;
 }
 
 }  // namespace kaon::host

@@ -31,11 +31,6 @@ std::string compile(const std::string& source) {
   return bytes;
 }
 
-#if defined(__SANITIZE_ADDRESS__)
-// A forked child leaves its parent's machine alone on purpose, whose helper threads it does not have.
-extern "C" const char* __lsan_default_suppressions() { return "leak:kaon::host::shared_machine\n"; }
-#endif
-
 TEST(HostBackend, InstalledItLoadsAndLaunches) {
   install();
   Backend* backend = host_backend();

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -84,7 +83,7 @@ void expect_same_leaves(const DecisionTree& tree, const Signature& signature, Se
   }
 }
 
-TEST(EmittedSelect, AgreesWithTheTreeOnAMillionShapesAndIsFast) {
+TEST(EmittedSelect, AgreesWithTheTreeOnAMillionShapes) {
   Measurements m = testing::wrap(testing::wave_table({}));
   m.derived_features = {"ceil_div(M, 132) * N"};
   Distilled d = distilled(m);
@@ -101,19 +100,6 @@ TEST(EmittedSelect, AgreesWithTheTreeOnAMillionShapesAndIsFast) {
   EXPECT_EQ(reinterpret_cast<uintptr_t>(list.tables[0].pack_begin) % 64, 0u);
   const SelectFn select = list.tables[0].select;
   expect_same_leaves(d.tables[0].tree, m.tables[0].signature, select);
-
-  const auto rows = random_rows(m.tables[0].signature, 1000);
-  double best_ns = 1e9;
-  int64_t sum = 0;
-  for (int batch = 0; batch < 200; ++batch) {
-    const auto begin = std::chrono::steady_clock::now();
-    for (const std::vector<int64_t>& slots : rows) sum += select(slots.data());
-    const std::chrono::duration<double, std::nano> time = std::chrono::steady_clock::now() - begin;
-    best_ns = std::min(best_ns, time.count() / 1000);
-  }
-  EXPECT_GT(sum, 0);
-  // The bar is 10 ns on an idle machine (bench measures it); this guards against a change of magnitude.
-  EXPECT_LT(best_ns, 40);
 }
 
 // Trees of every feature form and of both code forms, not only those that a fit happens to give.

@@ -1,10 +1,12 @@
 // Loads and stores: 16 bytes an instruction under a predicate, without a branch.
 #include <algorithm>
+#include <utility>
 
 #include <llvm/IR/Constants.h>
 
 #include "compiler/codegen/access.h"
 #include "compiler/codegen/lower.h"
+#include "compiler/ir/updates.h"
 
 namespace kaon::compiler::codegen {
 namespace {
@@ -143,8 +145,30 @@ void Lowering::lower_store(const Op& op) {
       guards[i].full = guards[i].full == nullptr ? owner : b_.CreateAnd(guards[i].full, owner);
       guards[i].some = can_be_cut ? b_.CreateAnd(guards[i].some, owner) : guards[i].full;
     }
+  }
+  Registers stored = value;
+  if (is_update(op)) {
+    // fn(element, value) of what the thread's own guards let it touch; all elements are read before one is written.
+    const std::string store_modifiers = std::exchange(access.modifiers, "");
+    const Words nothing(bytes > 4 ? bytes / 4 : 1, b_.getIntN(8 * std::min(bytes, 4u), 0));
+    Registers old(value.size(), nullptr);
+    for (size_t i = 0; i < groups.size(); ++i) {
+      const Words loaded = load_words(access, access_address(access, groups[i][0]), guards[i].some, bytes, nothing);
+      const Registers elements = from_words(loaded, access.dtype, groups[i].size());
+      for (size_t k = 0; k < groups[i].size(); ++k) old[groups[i][k]] = elements[k];
+    }
+    access.modifiers = store_modifiers;
+    BinaryFn fn{};
+    parse_fn(op.str_attr("fn"), &fn);
+    if (fn == BinaryFn::kDiv && access.dtype != DType::kF64) {
+      stored = divide_registers(access.dtype, old, value);
+    } else {
+      for (size_t reg = 0; reg < old.size(); ++reg) stored[reg] = emit_binary(fn, access.dtype, old[reg], value[reg]);
+    }
+  }
+  for (size_t i = 0; i < groups.size(); ++i) {
     llvm::SmallVector<llvm::Value*, 16> elements;
-    for (uint32_t reg : groups[i]) elements.push_back(value[reg]);
+    for (uint32_t reg : groups[i]) elements.push_back(stored[reg]);
     words.push_back(memory_words(elements, access.dtype));
     store_words(access, access_address(access, groups[i][0]), guards[i].full, words.back(), bytes);
   }

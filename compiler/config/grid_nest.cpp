@@ -3,6 +3,8 @@
 
 #include <cstddef>
 
+#include "compiler/ir/updates.h"
+
 namespace kaon::compiler {
 
 namespace {
@@ -40,6 +42,8 @@ GridNest find_grid_nest(const Kernel& kernel) {
     for (const int64_t axis : tile->ints_attr("axes")) {
       const Axis& a = kernel.axis(static_cast<AxisId>(axis));
       if (a.begin_value != kNoValue || a.extent_value != kNoValue) return nest;
+      // What tiles of this axis update together, they update in order.
+      if (!nest.tiles.empty() && !updates_are_apart(kernel, tile->regions[0], static_cast<AxisId>(axis))) return nest;
     }
     nest.tiles.push_back(tile);
     for (const int64_t axis : tile->ints_attr("axes")) nest.axes.push_back(static_cast<AxisId>(axis));

@@ -42,11 +42,13 @@ void KernelBuilder::set_carried(const std::vector<std::string>& carried, const s
 /// The body of a region that is open, in a scope of its own, and what its variables are at its end.
 void KernelBuilder::branch(const std::vector<ast::Statement>& body, const std::vector<std::string>& carried,
                            std::vector<ValueId>* yields) {
+  const size_t num_stores = stores_.size();
   host_values_.emplace_back();
   push_scope();
   statements(body);
   pop_scope();
   host_values_.pop_back();
+  stores_.resize(num_stores);
   carried_values(carried, yields);
 }
 

@@ -254,6 +254,28 @@ Value KernelBuilder::binary(TokenKind op, SourceRange op_range, const Operand& a
   return emit_binary(floats ? row.on_floats : row.on_integers, row.text, op_range, a, b);
 }
 
+/// The operator within a compound assignment.
+TokenKind KernelBuilder::operator_of(TokenKind assignment) {
+  switch (assignment) {
+    case TokenKind::kPlusEqual: return TokenKind::kPlus;
+    case TokenKind::kMinusEqual: return TokenKind::kMinus;
+    case TokenKind::kStarEqual: return TokenKind::kStar;
+    case TokenKind::kSlashEqual: return TokenKind::kSlash;
+    case TokenKind::kPercentEqual: return TokenKind::kPercent;
+    case TokenKind::kAmpEqual: return TokenKind::kAmp;
+    case TokenKind::kPipeEqual: return TokenKind::kPipe;
+    case TokenKind::kCaretEqual: return TokenKind::kCaret;
+    case TokenKind::kShlEqual: return TokenKind::kShl;
+    default: return TokenKind::kShr;
+  }
+}
+
+/// What `+=` and its kin compute.
+BinaryFn KernelBuilder::assigned_function(TokenKind assignment, bool on_floats) {
+  const OperatorRow& row = *find_operator(operator_of(assignment));
+  return on_floats ? row.on_floats : row.on_integers;
+}
+
 Value KernelBuilder::emit_binary(BinaryFn fn, const std::string& text, SourceRange range, const Operand& a,
                                  const Operand& b) {
   std::vector<ValueId> values;

@@ -94,6 +94,9 @@ class KernelBuilder {
   void assignment(const ast::Statement& statement);
   void assign_variable(const ast::Statement& statement);
   void store(const ast::Statement& statement);
+  // Updates of outputs: updates.cpp.
+  std::optional<BinaryFn> update_function(const ast::Statement& statement, const TensorParam& param);
+  void check_update(const ast::Statement& statement, const Op& op);
   void for_statement(const ast::Statement& statement);
   void register_block(const ast::Statement& statement);
   bool use_block(const ast::Expression& node, const Value& block);
@@ -135,6 +138,8 @@ class KernelBuilder {
   Value binary(ast::TokenKind op, SourceRange op_range, const Operand& a, const Operand& b);
   Value fold_literals(ast::TokenKind op, SourceRange op_range, const Operand& a, const Operand& b);
   Value compare(CompareFn fn, SourceRange op_range, const Operand& a, const Operand& b);
+  static ast::TokenKind operator_of(ast::TokenKind assignment);
+  static BinaryFn assigned_function(ast::TokenKind assignment, bool on_floats);
   Value known_bool(bool truth);
   std::optional<bool> compare_constants(CompareFn fn, const Value& a, const Value& b) const;
   Value emit_binary(BinaryFn fn, const std::string& text, SourceRange range, const Operand& a, const Operand& b);
@@ -341,6 +346,8 @@ class KernelBuilder {
   std::vector<AxisRange> ranges_;                            // by AxisId
   std::vector<std::map<std::string, ValueId>> host_values_;  // per open region: expr ops already there
   std::vector<bool> stored_;                                 // by tensor
+  std::vector<const Op*> stores_;                            // without a mask, in the regions that are open
+  std::vector<AxisId> grid_axes_;                            // of the outermost loop
 };
 
 }  // namespace kaon::compiler

@@ -127,7 +127,8 @@ Value KernelBuilder::store_call(const ast::Expression& node) {
   const std::optional<ValueId> value = value_at(operand, *tensor, place, node.children[1]->range);
   if (!value || !mask_argument(node, place, &mask)) return Value::error();
   builder_.set_range(node.range);
-  builder_.store(tensor->tensor, place.index, *value, mask);
+  const Op& op = builder_.store(tensor->tensor, place.index, *value, mask);
+  if (mask == kNoValue) stores_.push_back(&op);
   return Value::error();
 }
 

@@ -12,21 +12,6 @@ namespace {
 using ast::StatementKind;
 using ast::TokenKind;
 
-TokenKind operator_of(TokenKind assignment) {
-  switch (assignment) {
-    case TokenKind::kPlusEqual: return TokenKind::kPlus;
-    case TokenKind::kMinusEqual: return TokenKind::kMinus;
-    case TokenKind::kStarEqual: return TokenKind::kStar;
-    case TokenKind::kSlashEqual: return TokenKind::kSlash;
-    case TokenKind::kPercentEqual: return TokenKind::kPercent;
-    case TokenKind::kAmpEqual: return TokenKind::kAmp;
-    case TokenKind::kPipeEqual: return TokenKind::kPipe;
-    case TokenKind::kCaretEqual: return TokenKind::kCaret;
-    case TokenKind::kShlEqual: return TokenKind::kShl;
-    default: return TokenKind::kShr;
-  }
-}
-
 void assigned_names(const std::vector<ast::Statement>& body, std::vector<std::string>* names) {
   for (const ast::Statement& statement : body) {
     if (statement.kind == StatementKind::kAssign && statement.target->kind == ast::ExpressionKind::kName &&
@@ -187,11 +172,6 @@ void KernelBuilder::store(const ast::Statement& statement) {
          notes);
     return;
   }
-  if (statement.op != TokenKind::kEqual) {
-    fail(statement.op_range, "an output cannot be read, so it cannot be updated; add up in a `var` and store once",
-         notes);
-    return;
-  }
   if (loop_depth_ == 0) {
     fail(statement.range, "a store belongs inside the tile loop");
     return;
@@ -205,7 +185,18 @@ void KernelBuilder::store(const ast::Statement& statement) {
   if (!ok || value.value.is_error()) return;
   if (value.value.is_typed()) adopt_axes(type_of(value.value), &place);
   const std::optional<ValueId> stored = value_at(value, tensor, place, target.range);
-  if (stored) builder_.store(tensor.tensor, place.index, *stored);
+  if (!stored) return;
+  if (statement.op == TokenKind::kEqual) {
+    stores_.push_back(&builder_.store(tensor.tensor, place.index, *stored));
+    return;
+  }
+  const std::string quoted = token_kind_text(statement.op);
+  if (reject_storage_type(quoted.substr(1, quoted.size() - 2), value)) return;
+  const std::optional<BinaryFn> fn = update_function(statement, param);
+  if (!fn) return;
+  Op& update = builder_.store(tensor.tensor, place.index, *stored);
+  update.set_attr("fn", std::string(fn_text(*fn)));
+  check_update(statement, update);
 }
 
 void KernelBuilder::for_statement(const ast::Statement& statement) {
@@ -246,6 +237,8 @@ void KernelBuilder::loop_body(const ast::Statement& statement, const std::vector
   }
   builder_.set_range(statement.range);
   Op& op = builder_.begin_tile(axes, inits);
+  if (loop_depth_ == 0) grid_axes_ = axes;
+  const size_t num_stores = stores_.size();
   host_values_.emplace_back();
   ++loop_depth_;
   push_scope();
@@ -271,6 +264,7 @@ void KernelBuilder::loop_body(const ast::Statement& statement, const std::vector
   pop_scope();
   --loop_depth_;
   host_values_.pop_back();
+  stores_.resize(num_stores);
   builder_.set_range(statement.range);
   builder_.end(yields);
   for (size_t i = 0; i < carried.size(); ++i) {

@@ -8,6 +8,7 @@
 #include "compiler/ir/block_axis.h"
 #include "compiler/ir/dot_rules.h"
 #include "compiler/ir/functions.h"
+#include "compiler/ir/updates.h"
 #include "compiler/ir/view_rules.h"
 
 namespace kaon::compiler {
@@ -365,6 +366,16 @@ Status check_store(const Kernel& kernel, const Op& op) {
   KAON_ASSIGN_OR_RETURN(std::vector<AxisId> axes, indexed_axes(kernel, op));
   const TensorParam& param = kernel.signature.tensors[static_cast<size_t>(op.int_attr("tensor"))];
   if (!param.is_output) return bug("tensor " + param.name + " is an input");
+  if (is_update(op)) {
+    BinaryFn fn;
+    if (!parse_fn(op.str_attr("fn"), &fn)) return bug("no function " + op.str_attr("fn"));
+    const std::string takes = why_illegal_operand(fn, param.dtype);
+    if (!takes.empty()) return bug(op.str_attr("fn") + " takes " + takes + ", got " + dtype_name(param.dtype));
+    for (const Indexer& indexer : op.index_attr("index")) {
+      if (indexer.kind == Indexer::Kind::kTile)
+        return bug("an update by an index tile, which may name an element twice");
+    }
+  }
   const Type expected{param.dtype, std::move(axes)};
   const Type& got = kernel.type(op.operands[0]);
   if (got != expected) {

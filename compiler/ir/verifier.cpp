@@ -11,6 +11,7 @@
 #include "compiler/ir/layout_rules.h"
 #include "compiler/ir/printer.h"
 #include "compiler/ir/type_rules.h"
+#include "compiler/ir/updates.h"
 
 namespace kaon::compiler {
 namespace {
@@ -117,12 +118,26 @@ class Verifier {
         ++outermost;
         has_grid_ = has_grid_ || op->kind == OpKind::kGrid;
         if (!op->operands.empty()) return fail(*op, "the outermost loop carries no values");
+        KAON_RETURN_IF_ERROR(check_updates(*op));
       } else if (!op_info(op->kind).pure) {
         return fail(*op, "only pure ops stand outside the outermost tile or grid");
       }
     }
     if (outermost == 1) return Status::ok();
     return bug("expected one outermost tile or grid, got " + std::to_string(outermost));
+  }
+
+  Status check_updates(const Op& outermost) {
+    const Attr* axes = outermost.find_attr("axes");
+    const auto* list = axes == nullptr ? nullptr : std::get_if<std::vector<int64_t>>(axes);
+    if (list == nullptr) return Status::ok();  // reported with the op
+    for (const int64_t axis : *list) {
+      if (axis < 0 || axis >= static_cast<int64_t>(kernel_.axes.size())) continue;
+      if (updates_are_apart(kernel_, outermost.regions[0], static_cast<AxisId>(axis))) continue;
+      return fail(outermost, "programs of different " + kernel_.axis(static_cast<AxisId>(axis)).name +
+                                 " would update the same elements");
+    }
+    return Status::ok();
   }
 
   // -- scopes

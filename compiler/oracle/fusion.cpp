@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "compiler/ir/functions.h"
+#include "compiler/ir/updates.h"
 #include "compiler/ir/walk.h"
 
 namespace kaon::compiler {
@@ -28,7 +29,7 @@ bool is_view(OpKind kind) {
 bool adds(const Op& op) {
   const std::string fn = op.str_attr("fn");
   if (op.kind == OpKind::kReduce) return fn == "sum";
-  return op.kind == OpKind::kBinary && (fn == "add" || fn == "sub");
+  return (op.kind == OpKind::kBinary || is_update(op)) && (fn == "add" || fn == "sub");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "compiler/ir/block_axis.h"
 #include "compiler/ir/type_rules.h"
+#include "compiler/ir/updates.h"
 #include "compiler/ir/walk.h"
 #include "compiler/oracle/element_ops.h"
 #include "compiler/oracle/fusion.h"
@@ -41,7 +42,13 @@ Machine::Machine(const Kernel& kernel, const std::vector<HostTensor>& tensors, c
       definitions_(defining_ops(kernel)),
       fusable_(fusable_products(kernel)),
       tiles_(kernel.values.size()),
-      states_(kernel.axes.size()) {}
+      states_(kernel.axes.size()),
+      is_updated_(tensors.size(), false),
+      memory_(tensors.size()) {
+  walk(kernel.body, [&](const Op& op, const ConstOpPlace&) {
+    if (is_update(op)) is_updated_[static_cast<size_t>(op.int_attr("tensor"))] = true;
+  });
+}
 
 Status Machine::prepare() {
   for (size_t i = 0; i < kernel_.scalar_params.size(); ++i) {
@@ -71,7 +78,10 @@ Status Machine::prepare() {
     }
     // A tile that is all there is in a tile, by bounds known already, is part of the same iteration space.
     const Op* inner = program_->ops.size() == 1 ? program_->ops[0].get() : nullptr;
-    const bool is_nested = inner && inner->kind == OpKind::kTile && inner->operands.empty();
+    bool is_nested = inner && inner->kind == OpKind::kTile && inner->operands.empty();
+    for (size_t i = 0; is_nested && i < loop_axes(*inner).size(); ++i) {
+      is_nested = updates_are_apart(kernel_, inner->regions[0], loop_axes(*inner)[i]);
+    }
     outermost = is_nested ? inner : nullptr;
   }
   return Status::ok();
@@ -301,7 +311,9 @@ Status Machine::run_store(const Op& op) {
   }
   lane_offsets(tensors_[tensor], addresses, stored.sizes, &offsets_);
   Tile scratch;
-  const Tile& exact = before_rounding(value, &scratch);
+  if (is_update(op)) update(op, stored, &scratch);
+  const Tile& exact = is_update(op) ? scratch : before_rounding(value, &scratch);
+  const Tile& kept = is_update(op) ? scratch : stored;  // what memory holds
   const ValueId mask_value = access_operands(op).mask;
   const Tile* mask = mask_value == kNoValue ? nullptr : &tile(mask_value);
   const auto is_masked_off = [&](size_t i) { return mask && mask->bound(i) == 0 && mask->ints[i] == 0; };
@@ -313,8 +325,12 @@ Status Machine::run_store(const Op& op) {
     element.offset = offsets_[i];
     element.value = exact.is_float() ? exact.floats[i] : static_cast<double>(exact.ints[i]);
     element.bound = undecided_ > 0 || (mask && mask->bound(i) != 0) ? kUnknown : exact.bound(i);
-    element.integer = stored.is_float() ? 0 : stored.ints[i];
+    element.integer = kept.is_float() ? 0 : kept.ints[i];
     out.push_back(element);
+    if (!is_updated_[tensor]) continue;
+    if (kept.is_float()) element.value = kept.floats[i];
+    if (element.bound != kUnknown) element.bound = kept.bound(i);
+    memory_[tensor][element.offset] = element;
   }
   return Status::ok();
 }

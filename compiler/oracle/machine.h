@@ -3,6 +3,7 @@
 // asks lanes_of() which of them exist.
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "compiler/oracle/atomics.h"
@@ -47,6 +48,8 @@ class Machine {
   Status run_load(const Op& op);
   Status run_store(const Op& op);
   Status run_atomic(const Op& op);
+  /// What the elements at offsets_ become by an update with `value`.
+  void update(const Op& op, const Tile& value, Tile* result);
   void run_const(const Op& op);
   void run_index(const Op& op);
   void run_axis_info(const Op& op);
@@ -85,7 +88,9 @@ class Machine {
   const Region* program_ = nullptr;
   std::vector<AxisId> grid_axes_;
   int64_t num_programs_ = 0;
-  int undecided_ = 0;  // depth of branches of which both sides run
+  std::vector<bool> is_updated_;                          // by tensor: some op updates it
+  std::vector<std::map<int64_t, OracleElement>> memory_;  // of those, what was stored so far, rounded; by offset
+  int undecided_ = 0;                                     // depth of branches of which both sides run
 };
 
 }  // namespace kaon::compiler

@@ -1,7 +1,37 @@
-// Atomics, asserts and prints of the interpreted program.
+// Updates, atomics, asserts and prints of the interpreted program.
 #include "compiler/oracle/machine.h"
 
+#include <algorithm>
+
+#include "compiler/oracle/element_ops.h"
+
 namespace kaon::compiler {
+
+void Machine::update(const Op& op, const Tile& value, Tile* result) {
+  const auto tensor = static_cast<size_t>(op.int_attr("tensor"));
+  const TensorParam& param = kernel_.signature.tensors[tensor];
+  Tile old;
+  old.shape(param.dtype, value.sizes, /*is_exact=*/true);
+  if (param.is_zeroed) {
+    std::fill(old.floats.begin(), old.floats.end(), 0.0);
+    std::fill(old.ints.begin(), old.ints.end(), 0);
+  } else {
+    load_elements(tensors_[tensor], offsets_, old.count, &old);
+  }
+  old.need_bounds();
+  if (old.exact) std::fill(old.bounds.begin(), old.bounds.end(), 0.0);
+  old.exact = false;
+  for (size_t i = 0; i < old.count; ++i) {
+    const auto stored = memory_[tensor].find(offsets_[i]);
+    if (stored == memory_[tensor].end()) continue;
+    (old.is_float() ? void(old.floats[i] = stored->second.value) : void(old.ints[i] = stored->second.integer));
+    old.bounds[i] = stored->second.bound;
+  }
+  old.settle();
+  BinaryFn fn{};
+  parse_fn(op.str_attr("fn"), &fn);
+  eval_binary(fn, old, value, result);
+}
 
 Status Machine::run_atomic(const Op& op) {
   const auto tensor = static_cast<size_t>(op.int_attr("tensor"));

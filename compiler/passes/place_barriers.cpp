@@ -1,32 +1,45 @@
 // Forward dataflow of accesses that no barrier has ordered yet.
 #include "compiler/passes/place_barriers.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "compiler/ir/updates.h"
+#include "compiler/ir/walk.h"
+
 namespace kaon::compiler {
 
 namespace {
 
-/// Buffers that have been written (in which layouts) or read since the last barrier on some path.
+/// Buffers that have been written (in which layouts) or read since the last barrier on some path, and tensors that some
+/// op updates, with how their elements were divided among threads when they were stored to.
 struct Pending {
   std::map<int64_t, std::set<std::string>> written;
+  std::map<int64_t, std::set<std::string>> stored;
   std::set<int64_t> read;
 
   void merge(const Pending& other) {
     for (const auto& [buffer, layouts] : other.written) written[buffer].insert(layouts.begin(), layouts.end());
+    for (const auto& [tensor, places] : other.stored) stored[tensor].insert(places.begin(), places.end());
     read.insert(other.read.begin(), other.read.end());
   }
-  friend bool operator==(const Pending& a, const Pending& b) { return a.written == b.written && a.read == b.read; }
+  friend bool operator==(const Pending& a, const Pending& b) {
+    return a.written == b.written && a.stored == b.stored && a.read == b.read;
+  }
 };
 
 /// Follows the accesses of a region tree. Where one needs a barrier, it inserts one, or only notes that one is missing.
 class Follower {
  public:
-  Follower(const Kernel& kernel, bool inserts) : kernel_(kernel), inserts_(inserts) {}
+  Follower(const Kernel& kernel, bool inserts) : kernel_(kernel), inserts_(inserts) {
+    walk(kernel.body, [&](const Op& op, const ConstOpPlace&) {
+      if (is_update(op)) updated_.insert(op.int_attr("tensor"));
+    });
+  }
   bool found_missing() const { return found_missing_; }
 
   /// What is pending behind `region` when `pending` is before it.
@@ -65,6 +78,10 @@ class Follower {
     if (op.kind == OpKind::kDotShared) {
       return pending.written.count(op.int_attr("a")) > 0 || pending.written.count(op.int_attr("b")) > 0;
     }
+    if (is_ordered_store(op)) {
+      const auto stored = pending.stored.find(op.int_attr("tensor"));
+      return stored != pending.stored.end() && (moves(op) || stored->second != std::set<std::string>{place_text(op)});
+    }
     if (op.kind != OpKind::kSharedStore) return false;
     if (pending.read.count(buffer) > 0) return true;
     // Two writes in one layout are each element's owner writing twice.
@@ -74,7 +91,31 @@ class Follower {
   void note_access(const Op& op, Pending* pending) const {
     if (op.kind == OpKind::kSharedLoad) pending->read.insert(op.int_attr("buffer"));
     if (op.kind == OpKind::kDotShared) pending->read.insert({op.int_attr("a"), op.int_attr("b")});
+    if (is_ordered_store(op)) pending->stored[op.int_attr("tensor")].insert(place_text(op));
     if (op.kind == OpKind::kSharedStore) pending->written[op.int_attr("buffer")].insert(layout_text(op));
+  }
+
+  /// Of what threads read back when they update it, the order of stores matters.
+  bool is_ordered_store(const Op& op) const {
+    return op.kind == OpKind::kStore && updated_.count(op.int_attr("tensor")) > 0;
+  }
+
+  /// Which thread an element belongs to: two stores with the same text leave each element to one thread.
+  std::string place_text(const Op& store) const {
+    std::string text = kernel_.layout(store.operands[0]).to_string();
+    for (const AxisId axis : kernel_.type(store.operands[0]).axes) text += " " + std::to_string(axis);
+    for (const Indexer& indexer : store.index_attr("index")) {
+      text += " " + std::to_string(static_cast<int>(indexer.kind)) + ":" + std::to_string(indexer.axis);
+    }
+    return text;
+  }
+
+  /// Whether an element's thread also depends on a value, as where a slice begins.
+  static bool moves(const Op& store) {
+    const std::vector<Indexer>& index = store.index_attr("index");
+    return std::any_of(index.begin(), index.end(), [](const Indexer& indexer) {
+      return indexer.kind == Indexer::Kind::kTile || (indexer.kind == Indexer::Kind::kAxis && indexer.operand >= 0);
+    });
   }
 
   /// Stores by strides are the parts of one array, which do not overlap.
@@ -104,6 +145,7 @@ class Follower {
 
   const Kernel& kernel_;
   bool inserts_;
+  std::set<int64_t> updated_;  // tensors
   bool found_missing_ = false;
 };
 

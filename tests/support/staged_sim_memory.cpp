@@ -1,6 +1,8 @@
 // Memory of the simulated block: which lanes exist, what they address, and who touched shared memory when.
 #include <algorithm>
 
+#include "compiler/ir/updates.h"
+
 #include "tests/support/staged_machine.h"
 
 namespace kaon::compiler {
@@ -110,7 +112,7 @@ void StagedMachine::run_access(const Op& op) {
       } else if (!cell(tile, t, r).is_defined) {
         return fail(op, "stores a value that was never computed");
       } else {
-        element = cell(tile, t, r).value;
+        element = is_update(op) ? compute(op, {element, cell(tile, t, r).value}) : cell(tile, t, r).value;
       }
     }
     check_vectors(op, active, addresses, t);

@@ -7,7 +7,7 @@
 
 #include "aot_runner/tune/files.h"
 #include "aot_runner/tune/row_fit.h"
-#include "compiler/ir/printer.h"
+#include "compiler/ir/choices.h"
 
 namespace kaon::runner {
 
@@ -43,12 +43,17 @@ Result<std::vector<BoundKernel>> KernelSource::bind(const compiler::KernelInfo& 
                                                     const std::vector<std::string>& dtypes,
                                                     const std::map<std::string, int64_t>& constants) const {
   std::vector<BoundKernel> all;
+  if (!kernel.specialised.empty()) {
+    return Status(Code::kUnsupported, fmt::format("kernel {} has `specialize {}`, which is not tuned yet; write a "
+                                                  "kernel for each value, or a constexpr",
+                                                  kernel.name, kernel.specialised[0].name));
+  }
   std::vector<compiler::DTypeBinding> bindings = kernel.bindings;
   if (bindings.empty()) bindings.emplace_back();
   for (const compiler::DTypeBinding& binding : bindings) {
     KAON_ASSIGN_OR_RETURN(compiler::Kernel logical, program_->instantiate(kernel.name, binding, constants));
     std::string key = logical.signature.dtype_key();
-    std::string text = compiler::print(logical);
+    std::string text = compiler::print_bodies(logical);
     all.push_back({std::move(key), std::move(logical), std::move(text)});
   }
   if (dtypes.empty()) return all;

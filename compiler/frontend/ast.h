@@ -94,8 +94,8 @@ struct Param {
   int64_t default_value = 0;  // kConstexpr
   SourceRange default_range;
   std::vector<int64_t> values;  // kTunable: what the config may choose, the default first
-  bool zeroed = false;  // outputs
-  Name alias;           // outputs; text empty for none
+  bool zeroed = false;          // outputs
+  Name alias;                   // outputs; text empty for none
 };
 
 struct Generic {
@@ -106,6 +106,12 @@ struct Generic {
 struct Requirement {
   ExpressionPtr condition;
   std::string text;  // as written, blank space normalised
+};
+
+/// A dimension that is compiled for fixed values: `specialize N in (64, 128)`.
+struct Specialised {
+  Name name;
+  std::vector<int64_t> values;
 };
 
 /// One of several bodies: `impl name { ... }`.
@@ -120,6 +126,7 @@ struct Kernel {
   std::vector<Param> outputs;
   std::vector<Generic> generics;
   std::vector<Requirement> requirements;
+  std::vector<Specialised> specialised;
   std::vector<Statement> body;  // of a kernel without `impl`
   std::vector<Impl> impls;
   SourceRange range;

@@ -35,6 +35,11 @@ class Dumper {
       line(1, "require");
       dump(*requirement.condition, 2);
     }
+    for (const Specialised& dim : kernel.specialised) {
+      std::string text = "specialize " + dim.name.text;
+      for (int64_t value : dim.values) text += " " + std::to_string(value);
+      line(1, text);
+    }
     if (kernel.impls.empty()) line(1, "body");
     for (const Statement& statement : kernel.body) dump(statement, 2);
     for (const Impl& impl : kernel.impls) {

@@ -15,16 +15,17 @@ namespace kaon::compiler {
 constexpr size_t kMaxBodies = 64;
 
 struct Body {
-  ConstexprBinding tunables;
+  ConstexprBinding constants;  // of tunables and specialised dimensions
   const std::vector<ast::Statement>* statements = nullptr;
   std::string text;  // "tune.SPLIT=2 impl=direct"; empty for a kernel without choices
 };
 
-/// Knobs tune.NAME of tunables, in order, and `impl`.
-std::vector<KernelChoice> choices_of(const ast::Kernel& kernel);
+/// Knobs const.NAME of specialised dimensions, tune.NAME of tunables, each in order, and `impl`. A dimension that
+/// `constants` binds has that value only.
+std::vector<KernelChoice> choices_of(const ast::Kernel& kernel, const ConstexprBinding& constants);
 /// Number of combinations, at most kMaxBodies + 1.
 size_t num_bodies(const ast::Kernel& kernel);
 /// One for each combination, the last knob fastest. `kernel` must outlive them and have no more than kMaxBodies.
-std::vector<Body> all_bodies(const ast::Kernel& kernel);
+std::vector<Body> all_bodies(const ast::Kernel& kernel, const ConstexprBinding& constants);
 
 }  // namespace kaon::compiler

@@ -21,6 +21,10 @@ KernelBuilder::KernelBuilder(const ast::File& file, const ast::Kernel& source, c
       diagnostics_(*diagnostics),
       builder_(kernel_) {
   kernel_.signature = facts_.signature;
+  for (const SpecialisedValue& fixed : facts_.specialised) {
+    const int slot = kernel_.signature.dim_slot(fixed.dim);
+    kernel_.guards.push_back({GuardKind::kEqual, static_cast<uint16_t>(slot), 0, fixed.value});
+  }
 }
 
 Result<Kernel> KernelBuilder::run(const std::vector<ast::Statement>& body) {

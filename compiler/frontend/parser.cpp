@@ -116,7 +116,7 @@ void Parser::kernel(File* out) {
   const uint32_t begin = take().range.begin;
   const bool ok = name(&kernel.name, "a name for the kernel") && params(&kernel) &&
                   expect(TokenKind::kArrow, "and the outputs after the inputs") && outputs(&kernel) &&
-                  where_clause(&kernel) && require_clause(&kernel) && bodies(&kernel);
+                  where_clause(&kernel) && head_clauses(&kernel) && bodies(&kernel);
   if (!ok) {
     skip_declaration();
     return;
@@ -231,14 +231,19 @@ bool Parser::tunable_param(Param* out) {
       !expect(TokenKind::kLeftParen, "before the values")) {
     return false;
   }
+  return integers(&out->values, "as a value of a tunable parameter");
+}
+
+// The rest of `(1, 2)` behind its parenthesis.
+bool Parser::integers(std::vector<int64_t>* out, const char* where) {
   do {
-    if (at(TokenKind::kRightParen) && !out->values.empty()) break;
+    if (at(TokenKind::kRightParen) && !out->empty()) break;
     const SourceRange range = peek().range;
     int64_t value = 0;
-    if (!integer(&value, "as a value of a tunable parameter")) return false;
-    if (std::find(out->values.begin(), out->values.end(), value) != out->values.end())
+    if (!integer(&value, where)) return false;
+    if (std::find(out->begin(), out->end(), value) != out->end())
       return fail_at(range, "value " + std::to_string(value) + " is listed twice");
-    out->values.push_back(value);
+    out->push_back(value);
   } while (accept(TokenKind::kComma));
   return expect(TokenKind::kRightParen, "after the values");
 }
@@ -294,17 +299,41 @@ bool Parser::where_clause(Kernel* kernel) {
   return true;
 }
 
-bool Parser::require_clause(Kernel* kernel) {
-  while (accept(TokenKind::kRequire)) {
-    do {
-      const uint32_t begin = peek().range.begin;
-      Requirement requirement;
-      requirement.condition = expression();
-      if (requirement.condition == nullptr) return false;
-      requirement.text = source_text(range_since(begin));
-      kernel->requirements.push_back(std::move(requirement));
-    } while (accept(TokenKind::kComma));
+bool Parser::head_clauses(Kernel* kernel) {
+  for (;;) {
+    if (accept(TokenKind::kRequire)) {
+      if (!require_clause(kernel)) return false;
+    } else if (at_word("specialize")) {
+      take();
+      if (!specialize_clause(kernel)) return false;
+    } else {
+      return true;
+    }
   }
+}
+
+bool Parser::require_clause(Kernel* kernel) {
+  do {
+    const uint32_t begin = peek().range.begin;
+    Requirement requirement;
+    requirement.condition = expression();
+    if (requirement.condition == nullptr) return false;
+    requirement.text = source_text(range_since(begin));
+    kernel->requirements.push_back(std::move(requirement));
+  } while (accept(TokenKind::kComma));
+  return true;
+}
+
+bool Parser::specialize_clause(Kernel* kernel) {
+  do {
+    Specialised out;
+    if (!name(&out.name, "a dimension") || !expect(TokenKind::kIn, "and the values that it is compiled for") ||
+        !expect(TokenKind::kLeftParen, "before the values") ||
+        !integers(&out.values, "as a value of a specialised dimension")) {
+      return false;
+    }
+    kernel->specialised.push_back(std::move(out));
+  } while (accept(TokenKind::kComma));
   return true;
 }
 

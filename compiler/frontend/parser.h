@@ -34,9 +34,12 @@ class Parser {
   bool constexpr_param(Param* out);
   bool tunable_param(Param* out);
   bool integer(int64_t* out, const char* where);
+  bool integers(std::vector<int64_t>* out, const char* where);
   bool output(Param* out);
   bool where_clause(Kernel* kernel);
+  bool head_clauses(Kernel* kernel);
   bool require_clause(Kernel* kernel);
+  bool specialize_clause(Kernel* kernel);
 
   // Statements: parse_statement.cpp.
   bool block(std::vector<Statement>* out);

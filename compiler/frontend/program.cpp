@@ -122,7 +122,7 @@ void check_functions(const ast::File& file, Diagnostics* diagnostics) {
 
 Status build_body(const ast::File& file, const ast::Kernel& kernel, const DTypeBinding& binding,
                   ConstexprBinding constants, const Body& body, Diagnostics* diagnostics, std::optional<Kernel>* out) {
-  constants.insert(body.tunables.begin(), body.tunables.end());
+  constants.insert(body.constants.begin(), body.constants.end());
   std::optional<SignatureFacts> facts = build_signature(kernel, binding, constants, diagnostics);
   if (!facts) return Status::ok();
   Result<Kernel> result = KernelBuilder(file, kernel, binding, std::move(*facts), diagnostics).run(*body.statements);
@@ -135,8 +135,8 @@ Status build_body(const ast::File& file, const ast::Kernel& kernel, const DTypeB
 Status build(const SourceFile& source, const ast::File& file, const ast::Kernel& kernel, const DTypeBinding& binding,
              const ConstexprBinding& constants, Diagnostics* diagnostics, std::optional<Kernel>* out) {
   auto choices = std::make_shared<KernelChoices>();
-  choices->knobs = choices_of(kernel);
-  const std::vector<Body> bodies = all_bodies(kernel);
+  choices->knobs = choices_of(kernel, constants);
+  const std::vector<Body> bodies = all_bodies(kernel, constants);
   for (const Body& body : bodies) {
     Diagnostics local(source);
     std::optional<Kernel> built;
@@ -168,6 +168,27 @@ void check_kernel(const SourceFile& source, const ast::File& file, const ast::Ke
   publish(reports, kernel, bindings, diagnostics);
 }
 
+Status check_constants(const KernelInfo& info, const ConstexprBinding& constants) {
+  for (const auto& [name, value] : constants) {
+    const auto dim = std::find_if(info.specialised.begin(), info.specialised.end(),
+                                  [&, &wanted = name](const SpecialisedDim& d) { return d.name == wanted; });
+    if (dim != info.specialised.end()) {
+      if (std::find(dim->values.begin(), dim->values.end(), value) != dim->values.end()) continue;
+      std::string values;
+      for (int64_t known : dim->values) values += (values.empty() ? "" : ", ") + std::to_string(known);
+      return Status(Code::kValueNotCompiled, "kernel " + info.name + " is compiled for " + name + " in (" + values +
+                                                 "), got " + std::to_string(value) +
+                                                 "; add the value to its `specialize`");
+    }
+    const std::vector<std::string>& known = info.constexpr_params;
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    return Status(Code::kInvalidArgument, "kernel " + info.name +
+                                              " has no constexpr parameter or specialised dimension " + name +
+                                              did_you_mean(name, known));
+  }
+  return Status::ok();
+}
+
 std::string names_text(const std::vector<KernelInfo>& kernels) {
   std::string text;
   for (const KernelInfo& kernel : kernels) text += (text.empty() ? "" : ", ") + kernel.name;
@@ -175,6 +196,21 @@ std::string names_text(const std::vector<KernelInfo>& kernels) {
 }
 
 }  // namespace
+
+std::vector<ConstexprBinding> KernelInfo::specialisations() const {
+  std::vector<ConstexprBinding> all(1);
+  for (const SpecialisedDim& dim : specialised) {
+    std::vector<ConstexprBinding> longer;
+    for (const ConstexprBinding& binding : all) {
+      for (int64_t value : dim.values) {
+        longer.push_back(binding);
+        longer.back()[dim.name] = value;
+      }
+    }
+    all = std::move(longer);
+  }
+  return all;
+}
 
 struct Program::Impl {
   SourceFile source;
@@ -199,7 +235,8 @@ std::unique_ptr<Program> Program::create(const SourceFile& file, Diagnostics* di
   check_unique(impl->file.functions, "function", diagnostics);
   check_functions(impl->file, diagnostics);
   for (const ast::Kernel& kernel : impl->file.kernels) {
-    KernelInfo info{kernel.name.text, all_bindings(kernel), {}, kernel.range};
+    KernelInfo info{kernel.name.text, all_bindings(kernel), {}, {}, kernel.range};
+    for (const ast::Specialised& dim : kernel.specialised) info.specialised.push_back({dim.name.text, dim.values});
     for (const ast::Param& param : kernel.inputs) {
       if (param.kind == ast::Param::Kind::kConstexpr) info.constexpr_params.push_back(param.name.text);
     }
@@ -208,7 +245,8 @@ std::unique_ptr<Program> Program::create(const SourceFile& file, Diagnostics* di
                          "the generics allow " + std::to_string(info.bindings.size()) +
                              " combinations or more, the most is " + std::to_string(kMaxBindings));
     } else if (num_bodies(kernel) > kMaxBodies) {
-      diagnostics->error(kernel.name.range, "tunables and impls make more than " + std::to_string(kMaxBodies) +
+      diagnostics->error(kernel.name.range, "specialised dimensions, tunables and impls make more than " +
+                                                std::to_string(kMaxBodies) +
                                                 " bodies; each is built and searched, so list fewer values");
     } else {
       check_kernel(impl->source, impl->file, kernel, info.bindings, diagnostics);
@@ -235,13 +273,7 @@ Result<Kernel> Program::instantiate(const std::string& name, const DTypeBinding&
                         (dtypes.empty() ? "no binding of its types" : binding_text(dtypes)) +
                         ", expected one of: " + (allowed.empty() ? "no binding, it has no generics" : allowed));
     }
-    for (const auto& [constant, value] : constants) {
-      if (std::find(info.constexpr_params.begin(), info.constexpr_params.end(), constant) ==
-          info.constexpr_params.end()) {
-        return Status(Code::kInvalidArgument, "kernel " + name + " has no constexpr parameter " + constant +
-                                                  did_you_mean(constant, info.constexpr_params));
-      }
-    }
+    KAON_RETURN_IF_ERROR(check_constants(info, constants));
     Diagnostics diagnostics(impl_->source);
     std::optional<Kernel> kernel;
     KAON_RETURN_IF_ERROR(

@@ -37,6 +37,7 @@ class SignatureBuilder {
     unused_generics();
     limits();
     if (diagnostics_.num_errors() == errors_before) requirements();
+    if (diagnostics_.num_errors() == errors_before) specialise();
     if (diagnostics_.num_errors() != errors_before) return std::nullopt;
     return std::move(facts_);
   }
@@ -182,7 +183,17 @@ class SignatureBuilder {
   }
 
   void extents() {
+    host_extents();
+    for (size_t i = 0; i < tensors_.size(); ++i) {
+      for (size_t axis = 0; axis < facts_.extents[i].size(); ++axis) {
+        signature().tensors[i].extents[axis] = facts_.extents[i][axis].to_expr();
+      }
+    }
+  }
+
+  void host_extents() {
     HostExpressions host(names_, &diagnostics_);
+    facts_.extents.clear();
     for (size_t i = 0; i < tensors_.size(); ++i) {
       std::vector<HostInt> list;
       for (size_t axis = 0; axis < tensors_[i]->extents.size(); ++axis) {
@@ -192,7 +203,6 @@ class SignatureBuilder {
           fail(node.range, "extent " + extent->to_string() + " is negative");
         }
         list.push_back(extent.value_or(HostInt(1)));
-        signature().tensors[i].extents[axis] = list.back().to_expr();
       }
       facts_.extents.push_back(std::move(list));
     }
@@ -267,6 +277,45 @@ class SignatureBuilder {
         continue;
       }
       signature().requires_.push_back({*condition, requirement.text});
+    }
+  }
+
+  // The signature is that of all values: only what the body sees of it has constants for specialised dimensions.
+  void specialise() {
+    for (const ast::Specialised& clause : kernel_.specialised) {
+      const std::string& name = clause.name.text;
+      const int dim = signature().find_dim(name);
+      const auto is_same = [&](const SpecialisedValue& known) { return known.dim == dim; };
+      if (dim < 0) {
+        fail(clause.name.range, "`" + name + "` is no dimension of this kernel" + did_you_mean(name, signature().dims) +
+                                    "; only those can be specialised");
+      } else if (std::any_of(facts_.specialised.begin(), facts_.specialised.end(), is_same)) {
+        fail(clause.name.range, "dimension " + name + " is specialised twice; list all its values at once");
+      } else if (*std::min_element(clause.values.begin(), clause.values.end()) < 1) {
+        fail(clause.name.range, "dimension " + name + " is specialised for " +
+                                    std::to_string(*std::min_element(clause.values.begin(), clause.values.end())) +
+                                    "; an extent to compile for is at least 1");
+      } else {
+        const int64_t value = constants_.at(name);
+        facts_.specialised.push_back({dim, value});
+        facts_.dims[name] = names_[name] = HostInt(value);
+      }
+    }
+    if (facts_.specialised.empty()) return;
+    host_extents();
+    HostExpressions host(names_, &diagnostics_);
+    facts_.known_natural.clear();
+    for (const ast::Requirement& requirement : kernel_.requirements) {
+      const std::optional<Expr> condition = host.condition(*requirement.condition, &facts_.known_natural);
+      int64_t holds = 1;
+      if (condition && condition->is_constant(&holds) && holds == 0) {
+        std::string values;
+        for (const SpecialisedValue& fixed : facts_.specialised) {
+          values += (values.empty() ? "" : ", ") + signature().dims[static_cast<size_t>(fixed.dim)] + " = " +
+                    std::to_string(fixed.value);
+        }
+        fail(requirement.condition->range, "never holds with " + values + ", which `specialize` lists");
+      }
     }
   }
 

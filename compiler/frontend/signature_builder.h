@@ -14,13 +14,19 @@
 
 namespace kaon::compiler {
 
+struct SpecialisedValue {
+  int dim = 0;  // index into Signature::dims
+  int64_t value = 0;
+};
+
 /// A signature and what the body needs to know of how it was written.
 struct SignatureFacts {
   Signature signature;
   std::vector<std::vector<HostInt>> extents;   // of each tensor
-  std::map<std::string, HostInt> dims;         // each symbolic dimension
+  std::map<std::string, HostInt> dims;         // each symbolic dimension; a specialised one is its value
   std::map<std::string, HostInt> int_scalars;  // i64 parameters, known to the host
   std::map<std::string, int64_t> constants;    // constexpr parameters with the values bound
+  std::vector<SpecialisedValue> specialised;   // what `specialize` fixes in this body
   std::vector<HostInt> known_natural;          // what `require` clauses say is not negative
   std::map<std::string, SourceRange> places;   // of every name of the head
 };

@@ -28,4 +28,11 @@ size_t choose_body(const KernelChoices& choices, const Config& config);
 /// The kernel with the body that `config` chooses: `logical` itself when it has only one.
 const Kernel& body_for(const Kernel& logical, const Config& config);
 
+/// The kernel with all its bodies as text, which parse_kernel() reads back; print() shows the first alone:
+///
+///   choice "tune.SPLIT" ["1", "2"] "tunable SPLIT of the source"
+///   kernel split_sum { ... }
+///   kernel split_sum { ... }
+std::string print_bodies(const Kernel& kernel);
+
 }  // namespace kaon::compiler

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "compiler/ir/choices.h"
 #include "compiler/ir/lexer.h"
 #include "compiler/ir/parse_context.h"
 #include "compiler/ir/type_rules.h"
@@ -242,18 +243,50 @@ class BodyParser {
   Kernel& kernel_;
 };
 
-}  // namespace
-
-Result<Kernel> parse_kernel(std::string_view text) {
-  KAON_ASSIGN_OR_RETURN(std::vector<Token> tokens, tokenize(text));
+Kernel one_kernel(TokenReader& reader) {
   Kernel kernel;
-  TokenReader reader(text, std::move(tokens));
   ParseContext context(reader, kernel);
   reader.expect("kernel");
   kernel.signature.kernel = reader.expect_name("a kernel's name");
   reader.expect("{");
   parse_header(context);
   if (reader.ok()) BodyParser(context).region_ops(&kernel.body);
+  return kernel;
+}
+
+KernelChoice one_choice(TokenReader& reader) {
+  KernelChoice choice;
+  choice.knob = reader.expect_string();
+  reader.expect("[");
+  do {
+    choice.values.push_back(reader.expect_string());
+  } while (reader.accept(","));
+  reader.expect("]");
+  choice.help = reader.expect_string();
+  return choice;
+}
+
+/// The first body, with all of them as its choices.
+Kernel with_bodies(TokenReader& reader, std::vector<KernelChoice> knobs) {
+  auto choices = std::make_shared<KernelChoices>();
+  choices->knobs = std::move(knobs);
+  size_t count = 1;
+  for (const KernelChoice& choice : choices->knobs) count *= choice.values.size();
+  while (reader.ok() && choices->bodies.size() < count) choices->bodies.push_back(one_kernel(reader));
+  Kernel kernel = clone(choices->bodies[0]);
+  kernel.choices = std::move(choices);
+  return kernel;
+}
+
+}  // namespace
+
+Result<Kernel> parse_kernel(std::string_view text) {
+  KAON_ASSIGN_OR_RETURN(std::vector<Token> tokens, tokenize(text));
+  TokenReader reader(text, std::move(tokens));
+  std::vector<KernelChoice> knobs;
+  while (reader.accept("choice")) knobs.push_back(one_choice(reader));
+  if (!reader.ok()) return reader.status();
+  Kernel kernel = knobs.empty() ? one_kernel(reader) : with_bodies(reader, std::move(knobs));
   if (reader.ok() && reader.peek().kind != TokenKind::kEnd) reader.fail("the end");
   if (!reader.ok()) return reader.status();
   return kernel;

@@ -35,7 +35,8 @@ void add_options(CLI::App* app, Options* o) {
   app->add_option("file", o->input.path, "a .tile file, or textual IR (.tir) as --emit=ir writes it");
   app->add_option("--kernel", o->input.kernel, "kernel to work on, where the file has several");
   app->add_option("--dtype", o->input.dtypes, "type of a generic, T=f16; others take the first type of their list");
-  app->add_option("--const", o->input.constants, "value of a constexpr parameter, W=4; others take their default");
+  app->add_option("--const", o->input.constants,
+                  "value of a constexpr parameter, W=4, or of a specialised dimension; others take their default");
   app->add_option("--target", o->emit.target, "chip to compile for: sm_80, sm_90, ..., or host (the CPU)")
       ->capture_default_str();
   app->add_option("--config", o->emit.config, "knobs, as in block.m=4 num_warps=8; others take their default");

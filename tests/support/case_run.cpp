@@ -87,7 +87,7 @@ class KernelRun {
       if (line.is_large && !options_.large) continue;
       if (!add_shapes(line)) return false;
     }
-    if (cases_.shapes.empty()) shapes_ = automatic_shapes(kernel_.signature, seed_);
+    if (cases_.shapes.empty()) shapes_ = automatic_shapes(kernel_.signature, kernel_.guards, seed_);
     if (shapes_.empty()) fail(Status(Code::kInvalidArgument, kernel_.signature.kernel + ": no shape fits; write some"));
     return !shapes_.empty();
   }
@@ -99,7 +99,8 @@ class KernelRun {
     for (const CaseShape& shape : *expanded) {
       const Result<std::vector<int64_t>> slots = shape_slots(kernel_.signature, shape);
       if (!slots) return fail(slots.status()), false;
-      shapes_.push_back(shape);
+      // A specialised kernel is run for one value; other shapes are those of others.
+      if (first_refusing(kernel_.signature, kernel_.guards, slots->data()) < 0) shapes_.push_back(shape);
     }
     return true;
   }

@@ -84,7 +84,7 @@ std::vector<int64_t> scalar_bits(const Signature& signature, const std::vector<i
   return {slots.begin() + signature.scalar_slot(0), slots.end()};
 }
 
-std::vector<CaseShape> automatic_shapes(const Signature& signature, uint64_t seed) {
+std::vector<CaseShape> automatic_shapes(const Signature& signature, const std::vector<Guard>& guards, uint64_t seed) {
   constexpr int kTries = 2000;
   constexpr int64_t kMostElements = 40000;
   std::vector<CaseShape> shapes;
@@ -94,6 +94,10 @@ std::vector<CaseShape> automatic_shapes(const Signature& signature, uint64_t see
       const auto draw = [&] { return static_cast<double>(pool[random() % pool.size()]); };
       CaseShape shape;
       for (const std::string& dim : signature.dims) shape[dim] = draw();
+      for (const Guard& guard : guards) {
+        if (guard.kind == GuardKind::kEqual)
+          shape[signature.slot_names()[guard.slot]] = static_cast<double>(guard.value);
+      }
       for (const ScalarParam& scalar : signature.scalars) {
         const bool is_float = dtype_is_float(scalar.dtype);
         shape[scalar.name] = is_float ? 0.25 * static_cast<double>(1 + random() % 8) : draw();

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/base/signature.h"
+#include "runtime/base/variant.h"
 #include "tests/support/case_file.h"
 
 namespace kaon::compiler {
@@ -19,7 +20,8 @@ std::vector<std::vector<int64_t>> tensor_sizes(const Signature& signature, const
 /// Bits of the scalar parameters.
 std::vector<int64_t> scalar_bits(const Signature& signature, const std::vector<int64_t>& slots);
 
-/// Up to five small shapes that the signature accepts: empty, single, odd, even and mixed extents.
-std::vector<CaseShape> automatic_shapes(const Signature& signature, uint64_t seed);
+/// Up to five small shapes that the signature accepts: empty, single, odd, even and mixed extents; with the values that
+/// `guards`, of the kernel before any config, ask of dimensions.
+std::vector<CaseShape> automatic_shapes(const Signature& signature, const std::vector<Guard>& guards, uint64_t seed);
 
 }  // namespace kaon::compiler

@@ -125,8 +125,13 @@ void CaseSources::add_kernel(const CaseFile& file, const Program& program, const
   std::vector<DTypeBinding> bindings = cases.dtypes;
   if (bindings.empty()) bindings = info.bindings;
   if (bindings.empty()) bindings.emplace_back();
-  std::vector<ConstexprBinding> consts = cases.consts;
-  if (consts.empty()) consts.emplace_back();
+  std::vector<ConstexprBinding> consts;
+  for (const ConstexprBinding& given : cases.consts.empty() ? std::vector<ConstexprBinding>(1) : cases.consts) {
+    for (ConstexprBinding values : info.specialisations()) {
+      for (const auto& [name, value] : given) values[name] = value;
+      if (std::find(consts.begin(), consts.end(), values) == consts.end()) consts.push_back(std::move(values));
+    }
+  }
   bool is_first = true;
   for (const DTypeBinding& dtypes : bindings) {
     for (const ConstexprBinding& values : consts) {

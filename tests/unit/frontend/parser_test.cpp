@@ -57,13 +57,14 @@ TEST(Parser, ReadsTheHeadOfAKernel) {
   const std::string text = tree(
       "kernel k(x: T[M, 2 * H], e: f32, constexpr W: i64 = -3) -> (o: T[M] = 0, p: T[M] alias x) where T in (f16, "
       "f32,), "
-      "U in (i8) require H > 0, M > 1 require H < 9 { }");
+      "U in (i8) require H > 0, M > 1 specialize M in (4, 8), H in (2,) require H < 9 { }");
   EXPECT_THAT(text, HasSubstr("input x T tensor\n    name M\n    binary `*`\n"));
   EXPECT_THAT(text, HasSubstr("input e f32\n  input W i64 constexpr default -3\n"));
   EXPECT_THAT(text, HasSubstr("output o T tensor zeroed\n"));
   EXPECT_THAT(text, HasSubstr("output p T tensor alias x\n"));
   EXPECT_THAT(text, HasSubstr("generic T f16 f32\n  generic U i8\n"));
   EXPECT_THAT(text, HasSubstr("require\n    binary `<`\n"));
+  EXPECT_THAT(text, HasSubstr("specialize M 4 8\n  specialize H 2\n"));
 }
 
 TEST(Parser, ReportsEveryMistakeOfAFile) {

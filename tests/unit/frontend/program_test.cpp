@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "compiler/ir/choices.h"
 #include "tests/unit/frontend/sources.h"
 
 namespace kaon::compiler {
@@ -49,6 +50,33 @@ TEST(Program, BindsConstexprParameters) {
   const Status negative = program->instantiate("column_sum", {}, {{"W", -1}}).status();
   EXPECT_EQ(negative.code(), Code::kCompile);
   EXPECT_THAT(negative.message(), HasSubstr("a block size is at least 1, got -1"));
+}
+
+TEST(Program, BindsSpecialisedDimensions) {
+  const auto program = compile_text(
+      "kernel k(x: f32[M, N, K]) -> (o: f32[M]) specialize N in (2, 6), K in (1, 5) require N < 7 {\n"
+      "  for m in tile(M) { o[m] = sum(x[m, :, :]); }\n}\n");
+  ASSERT_NE(program, nullptr);
+  const KernelInfo& info = program->kernels()[0];
+  EXPECT_THAT(info.specialisations(),
+              ElementsAre(ConstexprBinding{{"N", 2}, {"K", 1}}, ConstexprBinding{{"N", 2}, {"K", 5}},
+                          ConstexprBinding{{"N", 6}, {"K", 1}}, ConstexprBinding{{"N", 6}, {"K", 5}}));
+  const Result<Kernel> open = program->instantiate("k", {});
+  ASSERT_TRUE(open);
+  EXPECT_EQ(open->choices->bodies.size(), 4u);
+  const Result<Kernel> bound = program->instantiate("k", {}, {{"N", 6}, {"K", 5}});
+  ASSERT_TRUE(bound);
+  ASSERT_EQ(bound->choices->bodies.size(), 1u) << "a bound dimension is still named by its knob";
+  EXPECT_EQ(bound->choices->knobs[0].knob, "const.N");
+  ASSERT_EQ(bound->guards.size(), 2u);
+  EXPECT_EQ(bound->guards[0].kind, GuardKind::kEqual);
+  EXPECT_EQ(bound->guards[0].slot, bound->signature.dim_slot(1));
+  EXPECT_EQ(bound->guards[0].value, 6);
+  // The signature is that of every value: what a call's extents are compared with.
+  EXPECT_EQ(bound->signature.tensors[0].extents[1], Expr::slot(bound->signature.dim_slot(1)));
+  const Status other = program->instantiate("k", {}, {{"N", 3}}).status();
+  EXPECT_EQ(other.code(), Code::kValueNotCompiled);
+  EXPECT_THAT(other.message(), HasSubstr("compiled for N in (2, 6), got 3"));
 }
 
 TEST(Program, HashIgnoresBlanksAndCommentsOnly) {

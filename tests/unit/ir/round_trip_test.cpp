@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "compiler/ir/choices.h"
 #include "compiler/ir/parser.h"
 #include "compiler/ir/printer.h"
 #include "compiler/ir/verifier.h"
@@ -55,6 +56,21 @@ TEST(RoundTrip, a_clone_prints_alike_and_does_not_share_ops) {
   EXPECT_EQ(print(copy), kGridText);
   copy.body.ops[0]->regions[0].ops.clear();
   EXPECT_EQ(print(kernel), kGridText);
+}
+
+TEST(RoundTrip, bodies_read_back_with_the_knobs_that_choose_them) {
+  const std::string text =
+      "choice \"tune.A\" [\"1\", \"2\"] \"tunable A\"\nchoice \"impl\" [\"only\"] \"which body\"\n" +
+      std::string(kSoftmaxText) + kGridText;
+  const Result<Kernel> kernel = parse_kernel(text);
+  ASSERT_TRUE(kernel) << kernel.status().message();
+  EXPECT_EQ(print(*kernel), kSoftmaxText) << "the first body is the kernel's own";
+  ASSERT_EQ(kernel->choices->bodies.size(), 2u);
+  EXPECT_EQ(print(kernel->choices->bodies[1]), kGridText);
+  EXPECT_EQ(print_bodies(*kernel), text);
+  EXPECT_EQ(print_bodies(kernel->choices->bodies[1]), kGridText);
+  const std::string lacking = text.substr(0, text.size() - std::string(kGridText).size());
+  EXPECT_FALSE(parse_kernel(lacking)) << "two bodies were announced";
 }
 
 TEST(RoundTrip, floats_keep_every_bit) {

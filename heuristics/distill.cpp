@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "heuristics/cross_validate.h"
 #include "heuristics/subset.h"
@@ -60,7 +61,7 @@ std::string micro_text(int64_t micro) {
 
 Status check_fittable(const FitProblem& problem) {
   const Table& table = problem.table;
-  const std::string where = "table \"" + table.dtype_key() + "\": ";
+  const std::string where = "table \"" + table.key() + "\": ";
   if (problem.shapes.empty()) {
     return {Code::kInvalidArgument,
             where + "no config was measured on any of the " + std::to_string(table.num_shapes()) + " fitted shapes"};
@@ -189,8 +190,8 @@ std::vector<VariantEvidence> gather_evidence(const FitProblem& problem, const st
 
 Status check_training(const Table& table, const TrainingTable& training) {
   const std::string where = "training table \"" + training.dtypes + "\": ";
-  if (training.dtypes != table.dtype_key()) {
-    return {Code::kInvalidArgument, where + "stands where \"" + table.dtype_key() + "\" was expected"};
+  if (training.dtypes != table.key()) {
+    return {Code::kInvalidArgument, where + "stands where \"" + table.key() + "\" was expected"};
   }
   if (training.kept.empty() || training.kept.size() > kMaxKept) {
     return {Code::kInvalidArgument, where + "keeps " + std::to_string(training.kept.size()) + " configs, expected 1.." +
@@ -228,7 +229,7 @@ Result<TrainingSet> make_training(const Measurements& measurements, const Distil
     FitProblem problem(view, table, options);
     KAON_RETURN_IF_ERROR(check_fittable(problem));
     TrainingTable training;
-    training.dtypes = table.dtype_key();
+    training.dtypes = table.key();
     KAON_RETURN_IF_ERROR(decide_teacher(problem, &training));
     drop_idle_variants(problem, &training);
     set.tables.push_back(std::move(training));
@@ -248,6 +249,7 @@ Result<Distilled> fit(const Measurements& measurements, const TrainingSet& train
                                               " tables, expected " + std::to_string(view.tables.size()));
   }
   Distilled distilled{measurements.kernel, training, {}};
+  std::map<std::string, int> num_variants;  // by dtypes, of the tables so far
   for (size_t t = 0; t < view.tables.size(); ++t) {
     KAON_RETURN_IF_ERROR(check_training(view.tables[t], training.tables[t]));
     FitProblem problem(view, view.tables[t], options);
@@ -256,6 +258,9 @@ Result<Distilled> fit(const Measurements& measurements, const TrainingSet& train
     DistilledTable out;
     out.dtypes = training.tables[t].dtypes;
     out.table = static_cast<int>(t);
+    int& known_variants = num_variants[view.tables[t].dtype_key()];
+    out.first_variant = known_variants;
+    known_variants += static_cast<int>(kept.size());
     out.with_teacher = training.tables[t].with_teacher;
     out.teacher_note = training.tables[t].teacher_note;
     out.pruned = problem.vocabulary.pruned;

@@ -25,7 +25,7 @@ enum class TeacherMode : uint8_t {
 };
 
 struct DistillOptions {
-  int max_variants = 8;  // per dtype binding, the generic variant included
+  int max_variants = 8;  // per table, the generic variant included
   int max_leaves = 24;
   int min_leaf_shapes = 3;         // measured shapes in a leaf, at least
   double worst_regret = 1.12;      // slowdown beyond which a shape is "badly served" and weighs extra
@@ -49,8 +49,9 @@ struct VariantEvidence {
 };
 
 struct DistilledTable {
-  std::string dtypes;
+  std::string dtypes;                     // Table::key()
   int table = 0;                          // index into Measurements::tables
+  int first_variant = 0;                  // number in the pack of variants[0]: a binding's tables become one there
   DecisionTree tree;                      // leaves hold indices into `variants`
   std::vector<VariantEvidence> variants;  // in the pack's order; the generic variant is last
   std::vector<PrunedFeature> pruned;

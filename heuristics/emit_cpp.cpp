@@ -2,6 +2,7 @@
 #include "heuristics/emit_cpp.h"
 
 #include "heuristics/schema.h"
+#include "heuristics/shipped.h"
 #include "heuristics/source_writer.h"
 #include "runtime/base/guards.h"
 
@@ -108,7 +109,8 @@ void write_evidence(SourceWriter& out, const Table& table, const DistilledTable&
   for (size_t v = 0; v < distilled.variants.size(); ++v) {
     const VariantEvidence& evidence = distilled.variants[v];
     const VariantInfo& variant = table.configs[evidence.config].variant;
-    std::string text = "  v" + std::to_string(v) + "  " + variant.config.to_text() + ": ";
+    std::string text =
+        "  v" + std::to_string(distilled.first_variant + static_cast<int>(v)) + "  " + variant.config.to_text() + ": ";
     if (evidence.shapes_served > 0) {
       text += "serves " + shapes_text(evidence.shapes_served) + " at " + fixed(evidence.geomean_slowdown, 3) +
               " of the fastest time, worst " + fixed(evidence.worst_slowdown, 3);
@@ -131,13 +133,17 @@ std::string artifact_name(const Measurements& measurements) {
 std::string emit_cpp(const Measurements& measurements, const Distilled& distilled, const EmitFacts& facts) {
   const std::string artifact = artifact_name(measurements);
   SourceWriter out;
-  for (const DistilledTable& table : distilled.tables) {
-    const Table& measured = measurements.tables[table.table];
+  const std::vector<ShippedTable> shipped = shipped_tables(measurements, distilled);
+  for (const ShippedTable& table : shipped) {
     out.line();
-    write_evidence(out, measured, table);
     std::vector<std::string> names;
-    for (size_t v = 0; v < table.variants.size(); ++v) names.push_back("v" + std::to_string(v));
-    const std::string body = emit_select(table.tree, measured.signature, select_name(table.dtypes), names);
+    for (int part : table.parts) {
+      write_evidence(out, measurements.tables[distilled.tables[part].table], distilled.tables[part]);
+      for (size_t v = 0; v < distilled.tables[part].variants.size(); ++v)
+        names.push_back("v" + std::to_string(names.size()));
+    }
+    const Signature& signature = measurements.tables[distilled.tables[table.parts[0]].table].signature;
+    const std::string body = emit_select(table.tree, signature, select_name(table.dtypes), names);
     size_t from = 0;
     for (size_t to = body.find('\n'); to != std::string::npos; from = to + 1, to = body.find('\n', from)) {
       out.line(body.substr(from, to - from));
@@ -149,7 +155,7 @@ std::string emit_cpp(const Measurements& measurements, const Distilled& distille
   out.line("const KernelTable " + artifact + "[] = {");
   {
     SourceWriter::Indent indent(out);
-    for (const DistilledTable& table : distilled.tables) {
+    for (const ShippedTable& table : shipped) {
       out.line("{kKernelTableAbi, \"" + measurements.kernel + "\", \"" + table.dtypes + "\", \"" +
                measurements.device.hardware + "\", " + select_name(table.dtypes) + ",");
       out.line(" kaon_pack_" + artifact + "_begin, kaon_pack_" + artifact + "_end, 0x" + hash_text(facts.pack_hash) +
@@ -157,8 +163,7 @@ std::string emit_cpp(const Measurements& measurements, const Distilled& distille
     }
   }
   out.line("};");
-  out.line("const KernelTableList " + artifact + "_list = {" + artifact + ", " +
-           std::to_string(distilled.tables.size()) + "};");
+  out.line("const KernelTableList " + artifact + "_list = {" + artifact + ", " + std::to_string(shipped.size()) + "};");
   out.line();
   out.line("}  // namespace kaon::tables");
   return banner(measurements, facts) + out.text();

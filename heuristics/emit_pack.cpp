@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "heuristics/json_writer.h"
+#include "heuristics/shipped.h"
 #include "heuristics/tree_passes.h"
 #include "runtime/base/guards.h"
 
@@ -138,23 +139,25 @@ Result<PackContents> make_pack(const Measurements& measurements, const Distilled
   contents.records.hardware = measurements.device.hardware;
   contents.json = people_json(measurements, distilled, date);
   ImagePool pool(&contents.images);
-  for (size_t t = 0; t < distilled.tables.size(); ++t) {
-    const DistilledTable& table = distilled.tables[t];
-    const Table& measured = measurements.tables[table.table];
+  for (ShippedTable& shipped : shipped_tables(measurements, distilled)) {
     PackTable out;
-    out.dtype_key = table.dtypes;
-    out.signature = measured.signature;
-    out.tree = table.tree;
-    out.generic_variant = static_cast<uint16_t>(table.variants.size() - 1);
-    for (size_t v = 0; v < table.variants.size(); ++v) {
-      PackVariant variant;
-      variant.info = measured.configs[table.variants[v].config].variant;
-      variant.fingerprint = variant.info.config.fingerprint();
-      variant.evidence = pack_evidence(table.variants[v]);
-      for (const VariantImage& image : images[t][v]) variant.images.push_back(pool.add(image));
-      out.variants.push_back(std::move(variant));
+    out.dtype_key = shipped.dtypes;
+    out.signature = measurements.tables[distilled.tables[shipped.parts[0]].table].signature;
+    out.tree = std::move(shipped.tree);
+    out.generic_variant = out.tree.leaves[0].back();
+    for (int part : shipped.parts) {
+      const DistilledTable& table = distilled.tables[part];
+      const Table& measured = measurements.tables[table.table];
+      for (size_t v = 0; v < table.variants.size(); ++v) {
+        PackVariant variant;
+        variant.info = measured.configs[table.variants[v].config].variant;
+        variant.fingerprint = variant.info.config.fingerprint();
+        variant.evidence = pack_evidence(table.variants[v]);
+        for (const VariantImage& image : images[part][v]) variant.images.push_back(pool.add(image));
+        out.variants.push_back(std::move(variant));
+      }
+      fill_ranges(measurements, measured, &out);
     }
-    fill_ranges(measurements, measured, &out);
     contents.records.tables.push_back(std::move(out));
   }
   return contents;

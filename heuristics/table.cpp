@@ -1,10 +1,12 @@
 // The names of roles and failures, rows of slots, and what makes a measurement table sound.
 #include "heuristics/table.h"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "heuristics/expr_text.h"
+#include "runtime/base/generic.h"
 #include "runtime/base/guards.h"
 
 namespace kaon::heuristics {
@@ -84,9 +86,13 @@ Status check_configs(const Table& table, const std::string& where) {
     if (!seen.insert(variant.config).second) return bad(here, variant.config.to_text() + " is listed twice");
   }
   const std::vector<Guard>& generic = table.configs[table.generic_config].variant.guards;
-  if (!generic.empty()) {
+  if (!only_fix_dims(table.signature, generic)) {
     return bad(where, "the generic config has guards (" + guards_text(table.signature, generic) +
                           "); it must accept every legal call");
+  }
+  for (int s = 0; s < table.num_shapes(); ++s) {
+    const std::string why = refusing_guard(table.signature, generic, table.shapes[s].slots.data());
+    if (!why.empty()) return bad(where, "the generic config refuses shape " + std::to_string(s) + ": " + why);
   }
   return Status::ok();
 }
@@ -132,6 +138,21 @@ const char* role_name(Role role) { return kRoleNames[static_cast<int>(role)]; }
 bool parse_role(std::string_view name, Role* out) { return parse_name(kRoleNames, name, out); }
 const char* failure_name(FailureKind kind) { return kFailureNames[static_cast<int>(kind)]; }
 bool parse_failure(std::string_view name, FailureKind* out) { return parse_name(kFailureNames, name, out); }
+
+std::vector<std::pair<int, int64_t>> Table::specialised_values() const {
+  std::vector<std::pair<int, int64_t>> values;
+  for (const Guard& guard : configs[generic_config].variant.guards) values.emplace_back(guard.slot, guard.value);
+  std::sort(values.begin(), values.end());
+  return values;
+}
+
+std::string Table::key() const {
+  std::string key = dtype_key();
+  for (const auto& [slot, value] : specialised_values()) {
+    key += (key.empty() ? "" : " ") + signature.slot_names()[static_cast<size_t>(slot)] + "=" + std::to_string(value);
+  }
+  return key;
+}
 
 int Table::add_failure(FailureKind kind, const std::string& message) {
   Failure failure{kind, message};
@@ -189,10 +210,10 @@ Status validate(const Measurements& measurements) {
   std::set<std::string> keys;
   for (const Table& table : measurements.tables) {
     std::string where = "table \"" + table.dtype_key() + "\"";
-    if (!keys.insert(table.dtype_key()).second) return bad(where, "is there twice");
     if (table.signature.num_slots() > kMaxSlots) return bad(where, "the signature has too many slots");
     KAON_RETURN_IF_ERROR(check_shapes(table, where));
     KAON_RETURN_IF_ERROR(check_configs(table, where));
+    if (!keys.insert(table.key()).second) return bad("table \"" + table.key() + "\"", "is there twice");
     KAON_RETURN_IF_ERROR(check_cells(table, where));
     for (const std::string& text : measurements.derived_features) {
       if (Result<Expr> parsed = parse_expr(text, table.signature); !parsed.is_ok()) return parsed.status();

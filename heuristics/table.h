@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runtime/base/signature.h"
@@ -59,21 +60,26 @@ struct ConfigRow {
   Resources resources;
 };
 
-/// The table of one dtype binding. `passes[p][config * shapes.size() + shape]`. Pass 0 is what is fitted; later passes
-/// only judge (choices are timed on the last one that has them), except that a failure in any pass is a failure. So
-/// re-measuring after distilling changes no tree. A config that ships should be measured on every fitted shape: where
-/// it was not, it is taken to be slow.
+/// The table of one dtype binding and, of a kernel that is specialised on dimensions, one value of each.
+/// `passes[p][config * shapes.size() + shape]`. Pass 0 is what is fitted; later passes only judge (choices are timed on
+/// the last one that has them), except that a failure in any pass is a failure. So re-measuring after distilling
+/// changes no tree. A config that ships should be measured on every fitted shape: where it was not, it is taken to be
+/// slow.
 struct Table {
   Signature signature;
   std::vector<Shape> shapes;
   std::vector<ConfigRow> configs;
-  int generic_config = 0;  // has no guards; every leaf ends in it
+  int generic_config = 0;  // every leaf ends in it; its guards are the values of specialised dimensions, else none
   int default_config = 0;  // what one would get without tuning
   std::vector<Failure> failures;
   std::vector<std::vector<Cell>> passes;
 
   /// "f16", or "" for a kernel without generics.
   std::string dtype_key() const { return signature.dtype_key(); }
+  /// Slots of the specialised dimensions with what they are here, in order of slots; every config and shape has these.
+  std::vector<std::pair<int, int64_t>> specialised_values() const;
+  /// dtype_key() and those values: "f16 N=128". No two tables of a kernel have the same.
+  std::string key() const;
   int num_shapes() const { return static_cast<int>(shapes.size()); }
   int num_configs() const { return static_cast<int>(configs.size()); }
   int num_passes() const { return static_cast<int>(passes.size()); }
@@ -124,7 +130,7 @@ struct Measurements {
   double seconds = 0;                         // what the tuning run took, for the report
   std::vector<std::string> derived_features;  // from the shapes file: "M*N", "ceil_div(N, 64)"
   std::vector<std::string> ignored_dims;      // from the shapes file: select() does not look at them
-  std::vector<Table> tables;                  // one per dtype binding, in order of declaration
+  std::vector<Table> tables;                  // one per dtype binding and specialisation, in order of declaration
 };
 
 /// "M=4096 N=1024": dims and integer scalars of a row.

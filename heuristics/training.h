@@ -19,9 +19,9 @@ struct PredictedShape {
                                            // config; 0 where its guards refuse the shape
 };
 
-/// What was decided for one dtype binding before the tree is fitted.
+/// What was decided for one table before the tree is fitted.
 struct TrainingTable {
-  std::string dtypes;                     // Table::dtype_key()
+  std::string dtypes;                     // Table::key()
   std::vector<int32_t> kept;              // indices into Table::configs, best first, the generic config last
   bool with_teacher = false;              // whether `predicted` takes part in the fit
   std::string teacher_note;               // why, in words and numbers

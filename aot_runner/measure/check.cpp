@@ -10,6 +10,7 @@
 #include "aot_runner/measure/device_pages.h"
 #include "aot_runner/measure/element.h"
 #include "aot_runner/measure/host_memory.h"
+#include "compiler/ir/updates.h"
 
 namespace kaon::runner {
 
@@ -73,6 +74,13 @@ std::string Checker::place(size_t tensor, int64_t offset) const {
   return text + "]";
 }
 
+/// The input that output `tensor` begins as, where the kernel changes what it finds in it; null for others.
+const PlacedTensor* Checker::beginning(size_t tensor) const {
+  const int input = kernel_.signature.find_tensor(kernel_.signature.tensors[tensor].aliases);
+  if (input < 0 || !compiler::starts_as_memory(kernel_, static_cast<int>(tensor))) return nullptr;
+  return &call_.tensors()[static_cast<size_t>(input)];
+}
+
 Status Checker::prepare() {
   if (is_prepared_) return Status::ok();
   for (const PlacedTensor& t : call_.tensors()) {
@@ -103,12 +111,14 @@ Result<std::shared_ptr<const compiler::OracleResult>> Checker::interpret(int64_t
   std::vector<DevicePages> pages;
   pages.reserve(call_.tensors().size());  // the tensors point at them
   int64_t elements = 0;
-  for (const PlacedTensor& t : call_.tensors()) {
+  for (size_t i = 0; i < call_.tensors().size(); ++i) {
+    const PlacedTensor& t = call_.tensors()[i];
+    const PlacedTensor* from = t.is_output ? beginning(i) : &t;  // null: nobody reads it
     Span data = t.data;
-    if (t.pristine != 0) data.address = t.pristine;
+    if (from != nullptr) data.address = from->pristine != 0 ? from->pristine : from->data.address;
     KAON_ASSIGN_OR_RETURN(DevicePages opened, DevicePages::open(device_, data));
     pages.push_back(std::move(opened));
-    tensors.push_back({t.dtype, pages.back().data(), t.sizes, t.strides, t.is_output ? nullptr : &pages.back()});
+    tensors.push_back({t.dtype, pages.back().data(), t.sizes, t.strides, from == nullptr ? nullptr : &pages.back()});
     elements += t.data.count;
   }
   const std::vector<int64_t> scalars = call_.scalars(kernel_.signature);
@@ -129,8 +139,12 @@ Result<std::shared_ptr<const compiler::OracleResult>> Checker::interpret(int64_t
 
 Status Checker::run(const Launch& launch, uint8_t poison, CheckOutcome* outcome) {
   KAON_RETURN_IF_ERROR(call_.restore_inputs());
-  for (const PlacedTensor& t : call_.tensors()) {
-    if (t.is_output && t.alias < 0) KAON_RETURN_IF_ERROR(device_.set_bytes(t.data.address, t.data.bytes(), poison));
+  for (size_t i = 0; i < call_.tensors().size(); ++i) {
+    const PlacedTensor& t = call_.tensors()[i];
+    if (!t.is_output || t.alias >= 0) continue;
+    const PlacedTensor* from = beginning(i);
+    KAON_RETURN_IF_ERROR(from == nullptr ? device_.set_bytes(t.data.address, t.data.bytes(), poison)
+                                         : device_.copy(t.data.address, from->data.address, t.data.bytes()));
   }
   Status ran = device_.run_checked(launch, options_.seed);
   if (ran.is_ok()) return ran;

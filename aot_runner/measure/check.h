@@ -52,6 +52,7 @@ class Checker {
   Status prepare();
   Status run_oracle();
   Result<std::shared_ptr<const compiler::OracleResult>> interpret(int64_t most_whole, int64_t programs, uint64_t seed);
+  const PlacedTensor* beginning(size_t tensor) const;
   Status run(const Launch& launch, uint8_t poison, CheckOutcome* outcome);
   Status check_zones(CheckOutcome* outcome);
   Status check_inputs(CheckOutcome* outcome);

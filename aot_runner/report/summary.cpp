@@ -27,9 +27,10 @@ void add_node(const Measurements& m, const DistilledTable& table, int node, int 
   const std::string indent(static_cast<size_t>(2 * depth + 2), ' ');
   if (n.feature < 0) {
     const std::vector<uint16_t>& ranked = table.tree.leaves[n.leaf];
-    const std::vector<uint16_t> rest(ranked.begin() + 1, ranked.end());
+    std::vector<int> rest;
+    for (size_t i = 1; i < ranked.size(); ++i) rest.push_back(table.first_variant + ranked[i]);
     *out += fmt::format(
-        "{}variant {}: {}{}  [{} shapes]\n", indent, ranked[0],
+        "{}variant {}: {}{}  [{} shapes]\n", indent, table.first_variant + ranked[0],
         config_row(m, table, ranked[0]).variant.config.to_text(),
         rest.empty() ? std::string() : fmt::format("; where a guard refuses: {}", fmt::join(rest, ", ")), n.shapes);
     return;
@@ -94,7 +95,7 @@ std::string rivals_text(const Measurements& m, const DistilledTable& kept, const
   }
   std::sort(times.begin(), times.end());
   for (const auto& [ns, variant] : times) {
-    out += fmt::format("  {:10.3f} us  variant {}: {}\n", static_cast<double>(ns) / 1000, variant,
+    out += fmt::format("  {:10.3f} us  variant {}: {}\n", static_cast<double>(ns) / 1000, kept.first_variant + variant,
                        config_row(m, kept, variant).variant.config.to_text());
   }
   return out;
@@ -122,9 +123,13 @@ Result<std::string> explain_text(const Measurements& measurements, const heurist
                                  const std::string& dtypes, const std::vector<int64_t>& dims) {
   std::vector<std::string> known;
   for (const DistilledTable& kept : distilled.tables) {
-    known.push_back(kept.dtypes);
-    if (kept.dtypes != dtypes && !(dtypes.empty() && distilled.tables.size() == 1)) continue;
+    const std::string key = measurements.tables[static_cast<size_t>(kept.table)].dtype_key();
+    if (std::find(known.begin(), known.end(), key) == known.end()) known.push_back(key);
+  }
+  std::string refusals;
+  for (const DistilledTable& kept : distilled.tables) {
     const heuristics::Table& table = measurements.tables[static_cast<size_t>(kept.table)];
+    if (table.dtype_key() != dtypes && !(dtypes.empty() && known.size() == 1)) continue;
     if (dims.size() != table.signature.dims.size()) {
       return Status(Code::kInvalidArgument,
                     fmt::format("the shape has {} dims, expected {} ({})", dims.size(), table.signature.dims.size(),
@@ -132,6 +137,12 @@ Result<std::string> explain_text(const Measurements& measurements, const heurist
     }
     const std::vector<int64_t> scalars(table.signature.scalars.size(), 1);
     const std::vector<int64_t> slots = heuristics::contiguous_slots(table.signature, dims, scalars);
+    const heuristics::ConfigRow& generic = table.configs[static_cast<size_t>(table.generic_config)];
+    const std::string refusal = refusing_guard(table.signature, generic.variant.guards, slots.data());
+    if (!refusal.empty()) {
+      refusals += (refusals.empty() ? "" : "; ") + refusal;
+      continue;
+    }
     std::string out = fmt::format("{} at {} on {} ({}):\n", binding_title(measurements, kept),
                                   heuristics::shape_text(table.signature, slots), measurements.device.name,
                                   measurements.device.hardware);
@@ -140,12 +151,12 @@ Result<std::string> explain_text(const Measurements& measurements, const heurist
       const heuristics::ConfigRow& row = config_row(measurements, kept, variant);
       const int refusing = first_refusing(table.signature, row.variant.guards, slots.data());
       if (refusing >= 0) {
-        out += fmt::format("  variant {} refused: needs {}\n", variant,
+        out += fmt::format("  variant {} refused: needs {}\n", kept.first_variant + variant,
                            guard_text(table.signature, row.variant.guards[static_cast<size_t>(refusing)]));
         continue;
       }
       const heuristics::VariantEvidence& evidence = kept.variants[variant];
-      out += fmt::format("-> variant {}: {}\n", variant, row.variant.config.to_text());
+      out += fmt::format("-> variant {}: {}\n", kept.first_variant + variant, row.variant.config.to_text());
       out += fmt::format("   guards: {}\n", guards_text(table.signature, row.variant.guards));
       out += fmt::format("   {} registers, {} B shared memory, {} threads\n", row.resources.registers,
                          row.variant.plan.shared_bytes, row.variant.plan.threads);
@@ -156,6 +167,7 @@ Result<std::string> explain_text(const Measurements& measurements, const heurist
     }
     return out + rivals_text(measurements, kept, dims);
   }
+  if (!refusals.empty()) return Status(Code::kValueNotCompiled, "no variant was compiled for this shape: " + refusals);
   return Status(Code::kNotFound,
                 fmt::format("no table for dtypes '{}'; there are {}", dtypes, fmt::join(known, " | ")));
 }

@@ -100,7 +100,7 @@ void print_plan(Session* session) {
                              session->device.hardware, session->device.driver));
   std::vector<std::string> dtypes;
   for (const BoundKernel& binding : session->bindings)
-    dtypes.push_back(binding.dtypes.empty() ? "no generics" : binding.dtypes);
+    dtypes.push_back(binding.title.empty() ? "no generics" : binding.title);
   progress.line(fmt::format("{} train, {} measure, {} held-out shapes; dtypes {}", session->spec.train.size(),
                             session->spec.measure.size(), session->spec.held_out.size(), fmt::join(dtypes, ", ")));
   for (const std::string& note : session->spec.notes) progress.line(note);

@@ -81,9 +81,9 @@ std::vector<int64_t> scalar_bits(const Signature& signature, const std::map<std:
   return bits;
 }
 
-Result<heuristics::Table> collect_table(const Session& session, const BoundKernel& binding, const Sweep& sweep,
-                                        const std::vector<Config>& finalists, const Config& default_config,
-                                        const Config& generic_config) {
+Result<heuristics::Table> collect_table(const Session& session, const BoundKernel& binding, const ShapesSpec& spec,
+                                        const Sweep& sweep, const std::vector<Config>& finalists,
+                                        const Config& default_config, const Config& generic_config) {
   heuristics::Table table;
   table.signature = binding.logical.signature;
   std::vector<Shape> dims;
@@ -93,9 +93,9 @@ Result<heuristics::Table> collect_table(const Session& session, const BoundKerne
       dims.push_back(s.shape);
     }
   };
-  add_shapes(session.spec.train, heuristics::Role::kTrain);
-  add_shapes(session.spec.measure, heuristics::Role::kMeasure);
-  add_shapes(session.spec.held_out, heuristics::Role::kHeldOut);
+  add_shapes(spec.train, heuristics::Role::kTrain);
+  add_shapes(spec.measure, heuristics::Role::kMeasure);
+  add_shapes(spec.held_out, heuristics::Role::kHeldOut);
   std::vector<Config> configs;
   for (const Config& config : finalists) {
     const StoredVariant* variant = sweep.variant(config);
@@ -110,10 +110,10 @@ Result<heuristics::Table> collect_table(const Session& session, const BoundKerne
   if (generic == nullptr || generic->code != Code::kOk) {
     return Status(Code::kNotFound,
                   fmt::format("{} {}: the generic config {} does not compile, so that no call is sure to be served: {}",
-                              session.kernel->name, binding.dtypes, generic_config.to_text(),
+                              session.kernel->name, binding.title, generic_config.to_text(),
                               generic == nullptr ? "it was never tried" : generic->message));
   }
-  const int passes = session.spec.held_out.empty() ? 1 : 2;
+  const int passes = spec.held_out.empty() ? 1 : 2;
   int measured = 0;
   for (int pass = 0; pass < passes; ++pass) {
     table.add_pass();
@@ -128,7 +128,7 @@ Result<heuristics::Table> collect_table(const Session& session, const BoundKerne
   }
   if (measured == 0) {
     return Status(Code::kNotFound, fmt::format("{} {}: no config could be measured on any shape; mostly: {}",
-                                               session.kernel->name, binding.dtypes, commonest_failure(sweep, table)));
+                                               session.kernel->name, binding.title, commonest_failure(sweep, table)));
   }
   return table;
 }

@@ -12,9 +12,9 @@ namespace kaon::runner {
 /// The table of one dtype binding: `finalists` that compiled, in order, over the train, measure and held-out sets; pass
 /// 0 whole, pass 1 where it was measured. kNotFound when no final config was timed right on any shape, with the
 /// commonest reason; kInternal when a cell that must be there is missing.
-Result<heuristics::Table> collect_table(const Session& session, const BoundKernel& binding, const Sweep& sweep,
-                                        const std::vector<Config>& finalists, const Config& default_config,
-                                        const Config& generic_config);
+Result<heuristics::Table> collect_table(const Session& session, const BoundKernel& binding, const ShapesSpec& spec,
+                                        const Sweep& sweep, const std::vector<Config>& finalists,
+                                        const Config& default_config, const Config& generic_config);
 
 /// Everything around the tables. `seconds` is the stored cost of the run.
 heuristics::Measurements collect_measurements(const Session& session, std::vector<heuristics::Table> tables,

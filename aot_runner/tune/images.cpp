@@ -84,8 +84,8 @@ Status add_cross_images(Session* session, const compiler::Target& target, const 
   for (const Config& config : configs) {
     KAON_ASSIGN_OR_RETURN(const auto known, session->store->find_variant(context, config));
     if (!known.has_value() || known->code != Code::kOk) {
-      session->progress->line(fmt::format("{} {} has no image for {}: {}", binding.dtypes, config.to_text(),
-                                          target.name, known.has_value() ? known->message : "it was not compiled"));
+      session->progress->line(fmt::format("{} {} has no image for {}: {}", binding.title, config.to_text(), target.name,
+                                          known.has_value() ? known->message : "it was not compiled"));
       continue;
     }
     KAON_ASSIGN_OR_RETURN(const std::string bytes, session->store->image(known->image_hash));

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "aot_runner/tune/files.h"
 #include "aot_runner/tune/row_fit.h"
@@ -43,34 +44,55 @@ Result<std::vector<BoundKernel>> KernelSource::bind(const compiler::KernelInfo& 
                                                     const std::vector<std::string>& dtypes,
                                                     const std::map<std::string, int64_t>& constants) const {
   std::vector<BoundKernel> all;
-  if (!kernel.specialised.empty()) {
-    return Status(Code::kUnsupported, fmt::format("kernel {} has `specialize {}`, which is not tuned yet; write a "
-                                                  "kernel for each value, or a constexpr",
-                                                  kernel.name, kernel.specialised[0].name));
-  }
   std::vector<compiler::DTypeBinding> bindings = kernel.bindings;
   if (bindings.empty()) bindings.emplace_back();
   for (const compiler::DTypeBinding& binding : bindings) {
-    KAON_ASSIGN_OR_RETURN(compiler::Kernel logical, program_->instantiate(kernel.name, binding, constants));
-    std::string key = logical.signature.dtype_key();
-    std::string text = compiler::print_bodies(logical);
-    all.push_back({std::move(key), std::move(logical), std::move(text)});
+    for (compiler::ConstexprBinding values : kernel.specialisations()) {
+      const bool differs = std::any_of(values.begin(), values.end(), [&](const auto& value) {
+        const auto given = constants.find(value.first);
+        return given != constants.end() && given->second != value.second;
+      });
+      if (differs) continue;
+      BoundKernel bound;
+      for (const auto& [name, value] : values) bound.title += fmt::format(" {}={}", name, value);
+      values.insert(constants.begin(), constants.end());
+      KAON_ASSIGN_OR_RETURN(bound.logical, program_->instantiate(kernel.name, binding, values));
+      bound.dtypes = bound.logical.signature.dtype_key();
+      bound.title = bound.dtypes + bound.title;
+      if (bound.dtypes.empty() && !bound.title.empty()) bound.title.erase(0, 1);
+      bound.constants = std::move(values);
+      bound.logical_ir = compiler::print_bodies(bound.logical);
+      all.push_back(std::move(bound));
+    }
   }
+  // A value that `specialize` does not list: the front end says so.
+  if (all.empty()) return program_->instantiate(kernel.name, bindings[0], constants).status();
   if (dtypes.empty()) return all;
   std::vector<std::string> keys;
-  for (const BoundKernel& bound : all) keys.push_back(bound.dtypes);
+  for (const BoundKernel& bound : all) {
+    if (std::find(keys.begin(), keys.end(), bound.dtypes) == keys.end()) keys.push_back(bound.dtypes);
+  }
   std::vector<BoundKernel> chosen;
+  std::set<std::string> known;
   for (const std::string& wanted : dtypes) {
-    const auto it = std::find_if(all.begin(), all.end(), [&](const BoundKernel& b) { return b.dtypes == wanted; });
-    if (it == all.end()) {
+    if (std::find(keys.begin(), keys.end(), wanted) == keys.end()) {
       return Status(Code::kInvalidArgument, fmt::format("kernel {} has no dtypes '{}'; it allows {}", kernel.name,
                                                         wanted, fmt::join(keys, " | ")));
     }
-    const bool known =
-        std::any_of(chosen.begin(), chosen.end(), [&](const BoundKernel& b) { return b.dtypes == wanted; });
-    if (!known) chosen.push_back({it->dtypes, compiler::clone(it->logical), it->logical_ir});
+    if (!known.insert(wanted).second) continue;
+    for (BoundKernel& bound : all) {
+      if (bound.dtypes == wanted) chosen.push_back(std::move(bound));
+    }
   }
   return chosen;
+}
+
+bool BoundKernel::takes(const Shape& shape) const {
+  for (const auto& [name, value] : constants) {
+    const int dim = logical.signature.find_dim(name);
+    if (dim >= 0 && shape[static_cast<size_t>(dim)] != value) return false;
+  }
+  return true;
 }
 
 std::string KernelSource::source_hash() const { return program_->source_hash(); }

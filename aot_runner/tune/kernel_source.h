@@ -14,11 +14,16 @@
 
 namespace kaon::runner {
 
-/// One kernel under one dtype binding.
+/// One kernel under one dtype binding and, where it is specialised on dimensions, one value of each.
 struct BoundKernel {
-  std::string dtypes;  // Signature::dtype_key()
+  std::string dtypes;                    // Signature::dtype_key()
+  std::string title;                     // "f16 N=128"
+  compiler::ConstexprBinding constants;  // of constexpr parameters that were given, and specialised dimensions
   compiler::Kernel logical;
-  std::string logical_ir;  // its text
+  std::string logical_ir;  // its text, with all bodies
+
+  /// Whether a shape has the values of the specialised dimensions.
+  bool takes(const Shape& shape) const;
 };
 
 class KernelSource {
@@ -28,7 +33,8 @@ class KernelSource {
 
   /// The kernel named, or the only one there is. kNotFound with the names there are.
   Result<const compiler::KernelInfo*> find(const std::string& kernel) const;
-  /// Every binding, or those in `dtypes` ("f16", "f16,f32"). kInvalidArgument with the bindings there are.
+  /// Every binding, or those in `dtypes` ("f16", "f16,f32"), each with every value of its specialised dimensions.
+  /// kInvalidArgument with the bindings there are.
   Result<std::vector<BoundKernel>> bind(const compiler::KernelInfo& kernel, const std::vector<std::string>& dtypes,
                                         const std::map<std::string, int64_t>& constants) const;
   std::string source_hash() const;

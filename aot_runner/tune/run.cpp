@@ -17,6 +17,7 @@ namespace {
 /// One dtype binding on its way through the phases.
 struct BindingRun {
   const BoundKernel* binding = nullptr;
+  ShapesSpec spec;  // its shapes
   std::unique_ptr<compiler::ConfigSpace> compiler_space;
   SearchSpace space;
   std::unique_ptr<CompilePool> pool;
@@ -27,12 +28,13 @@ struct BindingRun {
 };
 
 std::string binding_name(const Session& session, const BoundKernel& binding) {
-  return binding.dtypes.empty() ? session.kernel->name : session.kernel->name + " " + binding.dtypes;
+  return binding.title.empty() ? session.kernel->name : session.kernel->name + " " + binding.title;
 }
 
 Result<BindingRun> open_binding(Session* session, const BoundKernel& binding) {
   BindingRun run;
   run.binding = &binding;
+  run.spec = session->shapes_of(binding);
   run.compiler_space = std::make_unique<compiler::ConfigSpace>(binding.logical, session->target);
   run.space = search_space(binding.logical, *run.compiler_space);
   run.default_config = run.space.normalize(run.space.default_config);
@@ -56,12 +58,12 @@ Result<BindingRun> open_binding(Session* session, const BoundKernel& binding) {
   run.sweep = std::make_unique<Sweep>(setup);
   KAON_RETURN_IF_ERROR(run.sweep->load());
   if (session->profiler == nullptr) return run;
-  session->profiler->set_kernel({fmt::format("{}/{}", session->kernel->name, binding.dtypes), binding.logical_ir,
+  session->profiler->set_kernel({fmt::format("{}/{}", session->kernel->name, binding.title), binding.logical_ir,
                                  setup.signature.dims, session->spec.scalars});
   return run;
 }
 
-SearchOptions search_options(const Session& session) {
+SearchOptions search_options(const Session& session, const ShapesSpec& spec) {
   SearchOptions options;
   options.strategy = session.effort.trials < 0 ? "list" : session.options.search;
   options.seed = session.options.seed;
@@ -69,14 +71,15 @@ SearchOptions search_options(const Session& session) {
   options.budget_seconds = session.effort.budget_seconds / static_cast<double>(session.bindings.size());
   options.final_configs = std::max(2, session.effort.final_configs);
   options.team_size = std::max(1, session.options.max_variants - 1);
-  options.overhead_shapes = session.overhead_shapes();
+  // What a final config is measured on beside the train set.
+  options.overhead_shapes = static_cast<double>(spec.measure.size() + 2 * spec.held_out.size());
   return options;
 }
 
 /// The strategy of a binding; with effort none, the seeds alone.
 Result<std::unique_ptr<Strategy>> open_strategy(const Session& session, const BindingRun& run) {
-  const Problem problem{&run.space, session.spec.train};
-  const SearchOptions options = search_options(session);
+  const Problem problem{&run.space, run.spec.train};
+  const SearchOptions options = search_options(session, run.spec);
   if (session.effort.trials < 0) return make_list_strategy(problem, options);
   return make_strategy(problem, options);
 }
@@ -99,9 +102,9 @@ Status compile_phase(Session* session, BindingRun* run) {
 Status search_phase(Session* session, BindingRun* run) {
   KAON_ASSIGN_OR_RETURN(std::unique_ptr<Strategy> strategy, open_strategy(*session, *run));
   session->progress->phase(fmt::format("search {}: {} train shapes, {} configs in the space, {} search",
-                                       binding_name(*session, *run->binding), session->spec.train.size(),
+                                       binding_name(*session, *run->binding), run->spec.train.size(),
                                        run->compiler_space->size(), session->options.search));
-  KAON_RETURN_IF_ERROR(run->sweep->run_search(strategy.get(), session->spec.train));
+  KAON_RETURN_IF_ERROR(run->sweep->run_search(strategy.get(), run->spec.train));
   session->progress->finish();
   run->finalists = strategy->finalists();
   run->seconds = strategy->seen().spent_seconds();
@@ -132,11 +135,11 @@ Status matrix_phase(Session* session, BindingRun* run, const char* title, const 
 Status measure_binding(Session* session, BindingRun* run, Phase until) {
   if (until == Phase::kCompile) return compile_phase(session, run);
   KAON_RETURN_IF_ERROR(search_phase(session, run));
-  KAON_RETURN_IF_ERROR(matrix_phase(session, run, "measure", session->spec.train, 0));
-  KAON_RETURN_IF_ERROR(matrix_phase(session, run, "measure", session->spec.measure, 0));
+  KAON_RETURN_IF_ERROR(matrix_phase(session, run, "measure", run->spec.train, 0));
+  KAON_RETURN_IF_ERROR(matrix_phase(session, run, "measure", run->spec.measure, 0));
   if (until == Phase::kMeasure) return Status::ok();
-  KAON_RETURN_IF_ERROR(matrix_phase(session, run, "evaluate, pass 1,", session->spec.held_out, 0));
-  return matrix_phase(session, run, "evaluate, pass 2,", session->spec.held_out, 1);
+  KAON_RETURN_IF_ERROR(matrix_phase(session, run, "evaluate, pass 1,", run->spec.held_out, 0));
+  return matrix_phase(session, run, "evaluate, pass 2,", run->spec.held_out, 1);
 }
 
 void add_counts(const SweepCounts& from, SweepCounts* to) {
@@ -207,8 +210,18 @@ heuristics::Table reweighted(const heuristics::Table& table,
   return out;
 }
 
-/// The session's shapes as rows of the table of `signature`. kInvalidArgument for one that `measured` lacks.
-Result<std::map<std::vector<int64_t>, heuristics::Shape>> shapes_now(const Session& session,
+/// Whether the table is of the binding's element types and, of a specialised kernel, its values.
+bool is_table_of(const heuristics::Table& table, const BoundKernel& binding) {
+  const std::vector<std::pair<int, int64_t>> values = table.specialised_values();
+  const auto agrees = [&](const std::pair<int, int64_t>& value) {
+    const auto own = binding.constants.find(table.signature.slot_names()[static_cast<size_t>(value.first)]);
+    return own != binding.constants.end() && own->second == value.second;
+  };
+  return binding.dtypes == table.dtype_key() && std::all_of(values.begin(), values.end(), agrees);
+}
+
+/// The shapes of `spec` as rows of `measured`. kInvalidArgument for one that it lacks.
+Result<std::map<std::vector<int64_t>, heuristics::Shape>> shapes_now(const Session& session, const ShapesSpec& spec,
                                                                      const heuristics::Table& measured) {
   std::map<std::vector<int64_t>, heuristics::Shape> now;
   std::set<std::vector<int64_t>> known;
@@ -227,9 +240,9 @@ Result<std::map<std::vector<int64_t>, heuristics::Shape>> shapes_now(const Sessi
     }
     return Status::ok();
   };
-  KAON_RETURN_IF_ERROR(add(session.spec.train, heuristics::Role::kTrain));
-  KAON_RETURN_IF_ERROR(add(session.spec.measure, heuristics::Role::kMeasure));
-  KAON_RETURN_IF_ERROR(add(session.spec.held_out, heuristics::Role::kHeldOut));
+  KAON_RETURN_IF_ERROR(add(spec.train, heuristics::Role::kTrain));
+  KAON_RETURN_IF_ERROR(add(spec.measure, heuristics::Role::kMeasure));
+  KAON_RETURN_IF_ERROR(add(spec.held_out, heuristics::Role::kHeldOut));
   return now;
 }
 
@@ -254,7 +267,7 @@ Result<TuneResult> run_tune(Session* session, Phase until) {
     add_counts(run.sweep->counts(), &result.counts);
     seconds += run.seconds;
     if (until < Phase::kDistill) continue;
-    KAON_ASSIGN_OR_RETURN(heuristics::Table table, collect_table(*session, binding, *run.sweep, run.finalists,
+    KAON_ASSIGN_OR_RETURN(heuristics::Table table, collect_table(*session, binding, run.spec, *run.sweep, run.finalists,
                                                                  run.default_config, run.generic_config));
     tables.push_back(std::move(table));
   }
@@ -273,14 +286,13 @@ Result<TuneResult> run_redistill(Session* session, heuristics::Measurements meas
   std::vector<BoundKernel> bindings;
   for (heuristics::Table& table : measurements.tables) {
     const auto binding = std::find_if(session->bindings.begin(), session->bindings.end(),
-                                      [&](const BoundKernel& b) { return b.dtypes == table.dtype_key(); });
+                                      [&](const BoundKernel& b) { return is_table_of(table, b); });
     if (binding == session->bindings.end()) {
-      return Status(Code::kInvalidArgument,
-                    fmt::format("{} was measured for dtypes {}, which {} does not name", measurements.kernel,
-                                table.dtype_key(), session->options.shapes));
+      return Status(Code::kInvalidArgument, fmt::format("{} was measured for dtypes {}, which {} does not name",
+                                                        measurements.kernel, table.key(), session->options.shapes));
     }
+    KAON_ASSIGN_OR_RETURN(const auto now, shapes_now(*session, session->shapes_of(*binding), table));
     bindings.push_back(std::move(*binding));
-    KAON_ASSIGN_OR_RETURN(const auto now, shapes_now(*session, table));
     table = reweighted(table, now);
   }
   session->bindings = std::move(bindings);

@@ -165,7 +165,7 @@ CompileKey Session::compile_key(const BoundKernel& binding) const {
   CompileKey key;
   key.kernel = kernel->name;
   key.dtypes = binding.dtypes;
-  key.constants = spec.constants;
+  key.constants = binding.constants;
   key.source_hash = source->source_hash();
   key.target = target.name;
   key.compiler = compiler::compiler_version();
@@ -178,7 +178,38 @@ MeasureKey Session::measure_key(const BoundKernel& binding) const {
   return {compile_key(binding), device, measure_options, spec.scalars};
 }
 
-double Session::overhead_shapes() const { return static_cast<double>(spec.measure.size() + 2 * spec.held_out.size()); }
+ShapesSpec Session::shapes_of(const BoundKernel& binding) const {
+  ShapesSpec own = spec;
+  for (std::vector<WeightedShape>* set : {&own.train, &own.measure, &own.held_out}) {
+    std::erase_if(*set, [&](const WeightedShape& s) { return !binding.takes(s.shape); });
+  }
+  return own;
+}
+
+/// Every shape has a binding that serves it, and every binding has shapes to be tuned for.
+static Status check_specialisations(const Session& session, const std::string& name) {
+  const ShapesSpec& spec = session.spec;
+  for (const std::vector<WeightedShape>* set : {&spec.train, &spec.measure, &spec.held_out}) {
+    for (const WeightedShape& s : *set) {
+      const auto takes = [&](const BoundKernel& binding) { return binding.takes(s.shape); };
+      if (std::any_of(session.bindings.begin(), session.bindings.end(), takes)) continue;
+      std::string values;
+      for (const compiler::SpecialisedDim& dim : session.kernel->specialised)
+        values += fmt::format("{}{} in ({})", values.empty() ? "" : ", ", dim.name, fmt::join(dim.values, ", "));
+      return {Code::kValueNotCompiled,
+              fmt::format("{}: shape {} ({}): kernel {} is compiled for {}; add the value to its `specialize`, or "
+                          "leave the shape out",
+                          name, shape_text(s.shape), fmt::join(spec.dims, "x"), session.kernel->name, values)};
+    }
+  }
+  for (const BoundKernel& binding : session.bindings) {
+    if (!session.shapes_of(binding).train.empty()) continue;
+    return {Code::kInvalidArgument,
+            fmt::format("{}: no train shape for {} {}; add some, or drop the value from its `specialize`", name,
+                        session.kernel->name, binding.title)};
+  }
+  return Status::ok();
+}
 
 Status open_kernel(Session* session) {
   KAON_ASSIGN_OR_RETURN(session->source, KernelSource::open(session->options.tile));
@@ -210,7 +241,7 @@ Status open_kernel(Session* session) {
               fmt::format("{}: scalars.{}: kernel {} has no scalar of that name", name, scalar, session->kernel->name)};
     }
   }
-  return Status::ok();
+  return check_specialisations(*session, name);
 }
 
 Status open_machine(Session* session) {

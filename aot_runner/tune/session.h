@@ -41,8 +41,8 @@ struct Session {
 
   CompileKey compile_key(const BoundKernel& binding) const;
   MeasureKey measure_key(const BoundKernel& binding) const;
-  /// Total shapes that a final config is measured on beside the train set.
-  double overhead_shapes() const;
+  /// The sets without the shapes of other specialisations than the binding's.
+  ShapesSpec shapes_of(const BoundKernel& binding) const;
 };
 
 /// Reads kernel and shapes; needs no device. `program` is run under KAON_RECORD when there is one.

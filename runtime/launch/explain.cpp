@@ -31,9 +31,9 @@ TableFit fit_of(const Question& q) {
 // The choice of the leaf on a device: index into it, or -1 when nothing of the table runs there.
 int choice(const Question& q, const std::vector<VariantFit>& fits, const std::vector<uint16_t>& leaf) {
   const bool is_generic_only = fit_of(q) == TableFit::kGenericOnly;
-  if (fits[q.table->generic_variant].image < 0) return -1;
+  if (missing_generic(*q.table, fits) != nullptr) return -1;
   for (size_t i = 0; i < leaf.size(); ++i) {
-    if (is_generic_only && leaf[i] != q.table->generic_variant) continue;
+    if (is_generic_only && leaf[i] != leaf.back()) continue;
     const VariantInfo& info = q.table->variants[leaf[i]].info;
     if (fits[leaf[i]].image >= 0 && first_refusing(q.table->signature, info.guards, q.slots) < 0) {
       return static_cast<int>(i);
@@ -133,7 +133,7 @@ std::string choice_lines(const Question& q, const std::vector<VariantFit>& fits,
     text += "  " + title(q, index) + ": ";
     if (fits[index].image < 0) {
       text += fits[index].reason + "\n";
-    } else if (fit_of(q) == TableFit::kGenericOnly && index != q.table->generic_variant) {
+    } else if (fit_of(q) == TableFit::kGenericOnly && index != leaf.back()) {
       text += "was tuned for other hardware\n";
     } else if (!guard.empty()) {
       text += guard + "\n";
@@ -158,7 +158,9 @@ std::string other_lines(const Question& q, const std::vector<uint16_t>& leaf) {
     const int served = choice(other, fits, leaf);
     text += "  sm_" + str(sm) + ": ";
     if (served < 0) {
-      text += "generic variant " + fits[q.table->generic_variant].reason + "\n";
+      const VariantFit* missing = missing_generic(*q.table, fits);
+      text +=
+          (missing != nullptr ? "generic variant " + missing->reason : "no variant was compiled for this value") + "\n";
       continue;
     }
     const uint16_t index = leaf[static_cast<size_t>(served)];

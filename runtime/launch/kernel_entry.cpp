@@ -167,10 +167,10 @@ Result<const ResolvedTable*> KernelEntry::resolve_locked(Backend& backend, const
     input.source = entry.source;
     input.fit = entry.fit;
     input.variants = fit_variants(*input.table, *source.pack, input.facts, ptx_rule());
-    const VariantFit& generic = input.variants[input.table->generic_variant];
-    if (generic.image < 0) {
+    const VariantFit* missing = missing_generic(*input.table, input.variants);
+    if (missing != nullptr) {
       *log += std::string(log->empty() ? "" : "; ") + "table " + source.hardware + ": the generic variant " +
-              generic.reason;
+              missing->reason;
       continue;
     }
     input.select = nullptr;

@@ -106,7 +106,7 @@ Result<std::string> KernelEntry::explain(const DeviceFacts& facts, const TensorV
               (forced.is_fingerprint ? "" : std::to_string(forced.value)) + "; without that:\n";
     }
     text += explain_choice({source.pack.get(), table, facts, ptx_rule(), slots});
-    if (fit_variants(*table, *source.pack, facts, ptx_rule())[table->generic_variant].image >= 0) return text;
+    if (missing_generic(*table, fit_variants(*table, *source.pack, facts, ptx_rule())) == nullptr) return text;
   }
   if (!text.empty()) return text;
   return no_table(facts, tensors, num_tensors, num_scalars, "");

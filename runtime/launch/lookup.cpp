@@ -47,4 +47,11 @@ std::vector<VariantFit> fit_variants(const PackTable& table, const Pack& pack, c
   return fits;
 }
 
+const VariantFit* missing_generic(const PackTable& table, const std::vector<VariantFit>& variants) {
+  for (const std::vector<uint16_t>& leaf : table.tree.leaves) {
+    if (variants[leaf.back()].image < 0) return &variants[leaf.back()];
+  }
+  return nullptr;
+}
+
 }  // namespace kaon

@@ -15,10 +15,10 @@ namespace kaon {
 /// One pack that may serve a kernel. A linked pack is read when it is first needed.
 struct PackSource {
   std::string hardware;
-  bool is_linked = false;                       // else loaded at run time, and preferred to a linked one
-  std::shared_ptr<const Pack> pack;             // null until read
-  std::vector<const KernelTable*> tables;       // linked only: the tables that share the pack
-  std::vector<void*> image_handles;             // per image; null until loaded
+  bool is_linked = false;                  // else loaded at run time, and preferred to a linked one
+  std::shared_ptr<const Pack> pack;        // null until read
+  std::vector<const KernelTable*> tables;  // linked only: the tables that share the pack
+  std::vector<void*> image_handles;        // per image; null until loaded
 };
 
 enum class TableFit : uint8_t {
@@ -45,5 +45,8 @@ struct VariantFit {
 
 /// One entry per variant of `table`.
 std::vector<VariantFit> fit_variants(const PackTable& table, const Pack& pack, const DeviceFacts& facts, PtxRule ptx);
+/// Of those, that of a generic variant that ends some leaf and cannot run, or null: a table serves all its calls or
+/// none.
+const VariantFit* missing_generic(const PackTable& table, const std::vector<VariantFit>& variants);
 
 }  // namespace kaon

@@ -69,15 +69,15 @@ struct ImageRef {
 
 /// What was measured of a variant, for people and for explain.
 struct VariantEvidence {
-  uint32_t shapes_served = 0;      // measured shapes whose leaf ranks it first
-  double geomean_of_oracle = 0;    // over those shapes: best time / its time, 1 is perfect; 0 when it serves none
+  uint32_t shapes_served = 0;    // measured shapes whose leaf ranks it first
+  double geomean_of_oracle = 0;  // over those shapes: best time / its time, 1 is perfect; 0 when it serves none
   double worst_of_oracle = 0;
 };
 
 struct PackVariant {
   VariantInfo info;
-  uint64_t fingerprint = 0;        // info.config.fingerprint(); checked by the reader, filled by the writer
-  std::vector<ImageRef> images;    // at least one; at most one per target and kind
+  uint64_t fingerprint = 0;      // info.config.fingerprint(); checked by the reader, filled by the writer
+  std::vector<ImageRef> images;  // at least one; at most one per target and kind
   VariantEvidence evidence;
 };
 
@@ -90,10 +90,12 @@ struct DimRange {
 
 /// One dtype binding of the kernel.
 struct PackTable {
-  std::string dtype_key;                     // signature.dtype_key()
+  std::string dtype_key;  // signature.dtype_key()
   Signature signature;
   std::vector<PackVariant> variants;
-  uint16_t generic_variant = 0;              // has no guards, and ends every leaf
+  // Ends the first leaf, and has no guards but values of dimensions that the kernel is specialised on: without those it
+  // ends every leaf, with them each leaf ends in such a variant.
+  uint16_t generic_variant = 0;
   DecisionTree tree;
   std::vector<DimRange> ranges;              // one per signature dim
   std::vector<std::vector<int64_t>> shapes;  // dims of each measured shape, in signature order
@@ -102,7 +104,7 @@ struct PackTable {
 /// Everything in a pack but the images.
 struct PackRecords {
   std::string kernel;
-  std::string hardware;  // "sm90" or "host"
+  std::string hardware;           // "sm90" or "host"
   std::vector<PackTable> tables;  // distinct dtype keys
 };
 

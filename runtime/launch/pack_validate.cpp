@@ -1,6 +1,8 @@
 // The rules that a pack's records keep, so that the launch path can rely on them without checks.
 #include <algorithm>
 
+#include "runtime/base/generic.h"
+#include "runtime/base/guards.h"
 #include "runtime/launch/pack_format.h"
 
 namespace kaon {
@@ -84,8 +86,7 @@ Status validate_signature(const Signature& signature) {
 Status validate_guard(const Signature& signature, const Guard& guard) {
   int limit = guard.kind == GuardKind::kSpanAtMost ? signature.num_tensors() : signature.num_slots();
   if (guard.slot >= limit || (guard.kind == GuardKind::kCongruent && guard.other >= limit)) {
-    return corrupt("guard reads slot " + str(std::max(guard.slot, guard.other)) + ", expected one below " +
-                   str(limit));
+    return corrupt("guard reads slot " + str(std::max(guard.slot, guard.other)) + ", expected one below " + str(limit));
   }
   if ((guard.kind == GuardKind::kDivisible || guard.kind == GuardKind::kCongruent) && guard.value <= 0) {
     return corrupt("guard divides by " + str(guard.value));
@@ -142,6 +143,23 @@ Status validate_coverage(const PackTable& table) {
   return Status::ok();
 }
 
+Status validate_generic(const PackTable& table) {
+  const std::vector<std::vector<uint16_t>>& leaves = table.tree.leaves;
+  const bool is_only_one = table.variants[leaves[0].back()].info.guards.empty();
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    const uint16_t last = leaves[i].back();
+    if ((i == 0 || is_only_one) && last != table.generic_variant) {
+      return corrupt("leaf " + std::to_string(i) + " ends in variant " + str(last) + ", the generic one is " +
+                     str(table.generic_variant));
+    }
+    const std::vector<Guard>& guards = table.variants[last].info.guards;
+    if (!only_fix_dims(table.signature, guards)) {
+      return corrupt("the generic variant " + str(last) + " has guards: " + guards_text(table.signature, guards));
+    }
+  }
+  return Status::ok();
+}
+
 Status validate_table(const PackRecords& records, const PackTable& table, size_t num_images) {
   if (table.signature.kernel != records.kernel) return corrupt("signature is of kernel " + table.signature.kernel);
   KAON_RETURN_IF_ERROR(within("signature", validate_signature(table.signature)));
@@ -153,13 +171,8 @@ Status validate_table(const PackRecords& records, const PackTable& table, size_t
     KAON_RETURN_IF_ERROR(
         within("variant " + std::to_string(i), validate_variant(table, table.variants[i], num_images)));
   }
-  KAON_RETURN_IF_ERROR(
-      validate(table.tree, table.signature.num_slots(), static_cast<int>(table.variants.size())));
-  if (table.tree.leaves[0].back() != table.generic_variant) {
-    return corrupt("leaves end in variant " + str(table.tree.leaves[0].back()) + ", the generic one is " +
-                   str(table.generic_variant));
-  }
-  if (!table.variants[table.generic_variant].info.guards.empty()) return corrupt("the generic variant has guards");
+  KAON_RETURN_IF_ERROR(validate(table.tree, table.signature.num_slots(), static_cast<int>(table.variants.size())));
+  KAON_RETURN_IF_ERROR(validate_generic(table));
   return validate_coverage(table);
 }
 

@@ -1,6 +1,7 @@
 // How a table is made ready for a device.
 #include "runtime/launch/resolved.h"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace kaon {
@@ -96,9 +97,10 @@ ResolvedTable::ResolvedTable(const ResolveInput& input)
   }
   for (const std::vector<uint16_t>& leaf : tree_->leaves) {
     leaf_begin_.push_back(static_cast<uint32_t>(ranked_.size()));
-    is_generic_first_.push_back(leaf[0] == table_->generic_variant);
+    // The generic variant may be the tuned choice of a leaf; it is a fallback only where others are ranked before it.
+    fallback_.push_back(leaf[0] == leaf.back() ? -1 : leaf.back());
     for (uint16_t index : leaf) {
-      bool is_asked = fit_ != TableFit::kGenericOnly || index == table_->generic_variant;
+      bool is_asked = fit_ != TableFit::kGenericOnly || index == leaf.back();
       if (is_asked && by_index[index] != nullptr) ranked_.push_back(by_index[index]);
     }
   }
@@ -134,8 +136,33 @@ Status ResolvedTable::choose_failure(const int64_t* slots, int leaf) const {
                                         hex(forced_->facts.fingerprint) + ") does not accept the call: " +
                                         refusing_guard(*forced_->signature, *forced_->guards, slots)};
   }
+  if (leaf >= 0 && leaf + 1 < static_cast<int>(leaf_begin_.size())) return value_not_compiled(slots);
   return {Code::kInternal, title(*table_) + ": select() of table " + pack_->hardware() + " answered leaf " +
                                std::to_string(leaf) + " of " + std::to_string(leaf_begin_.size() - 1)};
+}
+
+// A generic variant refuses nothing but values of specialised dimensions, so those are why a whole leaf refused.
+Status ResolvedTable::value_not_compiled(const int64_t* slots) const {
+  const Signature& signature = table_->signature;
+  std::string text;
+  for (size_t dim = 0; dim < signature.dims.size(); ++dim) {
+    const int slot = signature.dim_slot(static_cast<int>(dim));
+    std::vector<int64_t> values;
+    for (const std::vector<uint16_t>& leaf : tree_->leaves) {
+      for (const Guard& guard : table_->variants[leaf.back()].info.guards) {
+        if (guard.slot == slot) values.push_back(guard.value);
+      }
+    }
+    if (values.empty() || std::find(values.begin(), values.end(), slots[slot]) != values.end()) continue;
+    std::sort(values.begin(), values.end());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+    text += (text.empty() ? "" : "; ") + signature.dims[dim] + " is " + std::to_string(slots[slot]) + ", compiled for ";
+    for (size_t i = 0; i < values.size(); ++i) text += (i > 0 ? ", " : "") + std::to_string(values[i]);
+  }
+  return {Code::kValueNotCompiled, title(*table_) + ": " + text +
+                                       "; add the value to `specialize` in the kernel's source and to its shapes, and "
+                                       "run `aot_runner tune " +
+                                       signature.kernel + ".tile` again"};
 }
 
 Candidate* ResolvedTable::route(uint64_t fingerprint, const int64_t* slots, Status* error) const {

@@ -97,7 +97,8 @@ class ResolvedTable {
   const std::vector<std::unique_ptr<Candidate>>& candidates() const { return candidates_; }
 
   /// The variant for a row of slots: the forced one, or the first of the leaf whose guards hold. Null when select()
-  /// answered no leaf, or the forced variant's guards do not hold. `leaf` gets -1 when forced.
+  /// answered no leaf, a specialised dimension has a value that nothing was compiled for, or the forced variant's
+  /// guards do not hold. `leaf` gets -1 when forced.
   Candidate* choose(const int64_t* slots, int* leaf) const {
     if (forced_ != nullptr) {
       *leaf = -1;
@@ -122,8 +123,7 @@ class ResolvedTable {
   Match match(const Candidate& candidate, int leaf, const int64_t* slots) const {
     if (leaf < 0) return Match::kForced;
     if (fit_ == TableFit::kGenericOnly) return Match::kGeneric;
-    // The generic variant may be the tuned choice of a leaf; it is a fallback only where others were ranked before it.
-    if (candidate.facts.index == table_->generic_variant && !is_generic_first_[leaf]) return Match::kGeneric;
+    if (candidate.facts.index == fallback_[leaf]) return Match::kGeneric;
     if (fit_ == TableFit::kOlder) return Match::kOlderTable;
     return coverage_.match(slots + checker_.num_tensors());
   }
@@ -136,6 +136,8 @@ class ResolvedTable {
  private:
   ResolvedTable(const ResolveInput& input);
   Status pick_forced(const ResolveInput& input);
+  Status value_not_compiled(const int64_t* slots) const;
+
   ResolvedKey key_;
   Backend* backend_;
   DeviceFacts facts_;
@@ -156,7 +158,7 @@ class ResolvedTable {
   std::vector<Skipped> skipped_;
   std::vector<uint32_t> leaf_begin_;  // leaf i ranks ranked_[leaf_begin_[i], leaf_begin_[i + 1])
   std::vector<Candidate*> ranked_;
-  std::vector<uint8_t> is_generic_first_;  // per leaf
+  std::vector<int> fallback_;  // per leaf: its generic variant, -1 where that is ranked first
   Coverage coverage_;
 };
 

@@ -191,6 +191,84 @@ TEST(Pack, HoldsTreeVariantsEvidenceAndEachImageOnce) {
   EXPECT_EQ(json["source_hash"], "0123456789abcdef");
 }
 
+/// One table for each of N = 64, 128, 256, whose configs only serve that N: few rows in a block win for few rows.
+Measurements specialised_measurements() {
+  Measurements m = testing::wrap(Table());
+  m.tables.clear();
+  for (int64_t n : {256, 64, 128}) {
+    Table table;
+    table.signature = testing::row_signature();
+    for (int64_t rows = 1; rows <= 1 << 16; rows *= 2) {
+      testing::add_shape(&table, rows, n, rows == 64 ? Role::kHeldOut : Role::kTrain);
+    }
+    for (int64_t block : {1, 16}) {
+      Config config;
+      config.set("const.N", n);
+      config.set("block.m", block);
+      std::vector<Guard> guards = {{GuardKind::kEqual, testing::kSlotN, 0, n}};
+      if (block == 1) table.generic_config = table.num_configs();
+      if (block != 1) guards.push_back(testing::divisible(testing::kSlotM, 16));
+      testing::add_config(&table, config, guards, block);
+    }
+    testing::measure(&table,
+                     [](const Config& config, int64_t rows, int64_t columns) {
+                       const auto block = static_cast<double>(config.get_int("block.m", 1));
+                       return 5 + 1e-4 * static_cast<double>(rows * columns) / (block > 1 ? 2 : 1) +
+                              (block > 1 ? 2 : 0);
+                     },
+                     {});
+    m.tables.push_back(std::move(table));
+  }
+  return m;
+}
+
+TEST(Pack, JoinsTheTablesOfASpecialisedKernelBelowItsValues) {
+  const Measurements m = specialised_measurements();
+  ASSERT_EQ(validate(m).to_string(), "ok");
+  const Distilled d = distilled(m);
+  ASSERT_EQ(d.tables.size(), 3u);
+  EXPECT_EQ(d.tables[0].dtypes, "f16 N=256");
+  ASSERT_GE(d.tables[0].tree.leaves.size(), 2u);
+  Result<PackContents> contents = make_pack(m, d, images_of(d), "2026-12-01");
+  ASSERT_TRUE(contents.is_ok()) << contents.status().to_string();
+  ASSERT_TRUE(write_pack(*contents).is_ok()) << write_pack(*contents).status().to_string();
+  ASSERT_EQ(contents->records.tables.size(), 1u);
+  const PackTable& table = contents->records.tables[0];
+  EXPECT_EQ(table.dtype_key, "f16");
+  EXPECT_EQ(table.shapes.size(), 48u);
+  EXPECT_EQ(table.ranges[1].min, 64);
+  EXPECT_EQ(table.ranges[1].max, 256);
+  const auto served = [&](int64_t rows, int64_t n) {
+    const std::vector<int64_t> slots = contiguous_slots(table.signature, {rows, n}, {});
+    for (uint16_t v : table.tree.leaves[static_cast<size_t>(find_leaf(table.tree, slots.data()))]) {
+      if (first_refusing(table.signature, table.variants[v].info.guards, slots.data()) < 0)
+        return table.variants[v].info.config.to_text();
+    }
+    return std::string("nothing");
+  };
+  for (size_t t = 0; t < 3; ++t) {
+    const int64_t n = m.tables[t].shapes[0].slots[testing::kSlotN];
+    for (const Shape& shape : m.tables[t].shapes) {
+      const int config = chosen_config(d.tables[t], m.tables[t], shape.slots.data());
+      EXPECT_EQ(served(shape.slots[testing::kSlotM], n), m.tables[t].configs[config].variant.config.to_text());
+    }
+    EXPECT_EQ(served(17, n), "block.m=1 const.N=" + std::to_string(n)) << "the value's own generic variant";
+  }
+  for (int64_t n : {1, 96, 255, 1000}) EXPECT_EQ(served(16, n), "nothing");
+  Compiled compiled("specialised", emit_cpp(m, d, kFacts), emit_embed(m), "x");
+  ASSERT_EQ(compiled.list().count, 1u);
+  expect_same_leaves(table.tree, table.signature, compiled.list().tables[0].select);
+}
+
+TEST(Pack, RefusesATableWhoseShapesAreOfAnotherValue) {
+  Measurements m = specialised_measurements();
+  testing::add_shape(&m.tables[1], 8, 128, Role::kTrain);
+  EXPECT_THAT(validate(m).message(), HasSubstr("the generic config refuses shape 17: N == 64 does not hold, N is 128"));
+  m = specialised_measurements();
+  m.tables[2] = m.tables[1];
+  EXPECT_THAT(validate(m).message(), HasSubstr("table \"f16 N=64\": is there twice"));
+}
+
 TEST(Pack, RefusesMissingImages) {
   const Measurements m = testing::wrap(testing::twin_table({}));
   const Distilled d = distilled(m);

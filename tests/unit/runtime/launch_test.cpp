@@ -76,6 +76,54 @@ TEST_F(Launch, GenericServesWhatNoTunedVariantAccepts) {
   EXPECT_EQ(info.variant->index, 3);
 }
 
+/// Variants 0 and 2 for N == 64, 2 its generic one; 1 and 3 for N == 128.
+PackContents specialised_pack(const std::string& name) {
+  PackContents contents = sample_pack(name, "sm90", {"sm_90"});
+  for (PackTable& table : contents.records.tables) {
+    for (size_t v = 0; v < 4; ++v)
+      table.variants[v].info.guards = {{GuardKind::kEqual, testing::kN, 0, v % 2 ? 128 : 64}};
+    table.variants[0].info.guards.push_back({GuardKind::kAtMost, testing::kM, 0, 100});
+    table.generic_variant = 2;
+    table.tree.nodes[0].threshold = 64;
+    table.tree.leaves = {{0, 2}, {1, 3}};
+  }
+  return contents;
+}
+
+TEST_F(Launch, AValueThatNothingWasCompiledForIsRefusedWithThoseThatAre) {
+  Kernel kernel(name_.c_str(), {link(specialised_pack(name_), nullptr)});
+  CallInfo info;
+  ASSERT_TRUE(call(kernel, 32, 64, &info).is_ok());
+  EXPECT_EQ(info.variant->index, 0);
+  ASSERT_TRUE(call(kernel, 200, 64, &info).is_ok());
+  EXPECT_EQ(info.variant->index, 2);
+  EXPECT_EQ(info.match, Match::kGeneric);
+  ASSERT_TRUE(call(kernel, 32, 128, &info).is_ok());
+  EXPECT_EQ(info.variant->index, 1);
+  const uint32_t launches = stub().last_launch().count;
+  for (int64_t n : {0, 63, 96, 256}) {
+    const Status status = call(kernel, 32, n);
+    EXPECT_EQ(status.code(), Code::kValueNotCompiled);
+    EXPECT_EQ(status.message(), name_ + " f16: N is " + std::to_string(n) +
+                                    ", compiled for 64, 128; add the value to `specialize` in the kernel's source and "
+                                    "to its shapes, and run `aot_runner tune " +
+                                    name_ + ".tile` again");
+  }
+  EXPECT_EQ(stub().last_launch().count, launches) << "nothing is launched";
+}
+
+TEST_F(Launch, OfASpecialisedTableForOtherHardwareTheGenericVariantsServe) {
+  PackContents contents = specialised_pack(name_);
+  contents.records.hardware = "sm100";
+  Kernel kernel(name_.c_str(), {link(contents, nullptr)});
+  CallInfo info;
+  ASSERT_TRUE(call(kernel, 32, 64, &info).is_ok());
+  EXPECT_EQ(info.variant->index, 2);
+  ASSERT_TRUE(call(kernel, 32, 128, &info).is_ok());
+  EXPECT_EQ(info.variant->index, 3);
+  EXPECT_EQ(call(kernel, 32, 96).code(), Code::kValueNotCompiled);
+}
+
 TEST_F(Launch, AConfigTooLargeForTheChipIsSkippedForTheNextOfItsLeaf) {
   use(kBlackwellRtx);
   Kernel kernel = sm90_kernel();

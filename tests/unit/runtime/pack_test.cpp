@@ -143,9 +143,9 @@ TEST(Pack, ErrorsSayWhatAndWhere) {
   damaged = bytes;
   damaged.back() ^= 1;
   EXPECT_EQ(read_status(damaged).message(), "pack: section images: checksum does not match");
-  EXPECT_EQ(read_status(bytes.substr(0, bytes.size() - 1)).message(),
-            "pack: has " + std::to_string(bytes.size() - 1) + " bytes, its header says " +
-                std::to_string(bytes.size()));
+  EXPECT_EQ(
+      read_status(bytes.substr(0, bytes.size() - 1)).message(),
+      "pack: has " + std::to_string(bytes.size() - 1) + " bytes, its header says " + std::to_string(bytes.size()));
 }
 
 std::string write_error(void (*damage)(PackContents*)) {
@@ -163,11 +163,16 @@ TEST(Pack, WriterRefusesWhatTheReaderWould) {
   EXPECT_EQ(write_error([](PackContents* c) {
               c->records.tables[0].variants[3].info.guards = {{GuardKind::kAtMost, 0, 0, 1}};
             }),
-            table + "the generic variant has guards");
+            table + "the generic variant 3 has guards: x <= 1");
   EXPECT_EQ(write_error([](PackContents* c) { c->records.tables[0].variants[0].info.guards[0].slot = 99; }),
             table + "variant 0: guard reads slot 99, expected one below 10");
   EXPECT_EQ(write_error([](PackContents* c) { c->records.tables[0].tree.leaves[1].pop_back(); }),
-            table + "tree leaf 1: ends in variant 2, leaf 0 in 3; every leaf must end in the generic variant");
+            table + "leaf 1 ends in variant 2, the generic one is 3");
+  EXPECT_EQ(write_error([](PackContents* c) {
+              c->records.tables[0].variants[3].info.guards = {{GuardKind::kEqual, testing::kN, 0, 64}};
+              c->records.tables[0].tree.leaves[1] = {3, 2};
+            }),
+            table + "the generic variant 2 has guards: N <= 65536");
   EXPECT_EQ(write_error([](PackContents* c) { c->records.tables[0].variants[1].info.plan.threads = 100; }),
             table + "variant 1: launch plan: has 100 threads, expected a multiple of 32 up to 1024");
   EXPECT_EQ(write_error([](PackContents* c) { c->records.tables[0].variants[1].info.plan.steps.clear(); }),

@@ -32,6 +32,7 @@ class Verifier {
     Status status = check_kernel();
     if (status) status = check_structure();
     if (status) status = region(kernel_.body, nullptr);
+    if (status) status = check_updates();
     if (status) return status;
     const std::string op = failed_op_ ? print_op(kernel_, *failed_op_) + ": " : "";
     return bug(std::string("verify: ") + stage_name(kernel_.stage) + ": " + op + status.message());
@@ -118,7 +119,6 @@ class Verifier {
         ++outermost;
         has_grid_ = has_grid_ || op->kind == OpKind::kGrid;
         if (!op->operands.empty()) return fail(*op, "the outermost loop carries no values");
-        KAON_RETURN_IF_ERROR(check_updates(*op));
       } else if (!op_info(op->kind).pure) {
         return fail(*op, "only pure ops stand outside the outermost tile or grid");
       }
@@ -127,15 +127,15 @@ class Verifier {
     return bug("expected one outermost tile or grid, got " + std::to_string(outermost));
   }
 
-  Status check_updates(const Op& outermost) {
-    const Attr* axes = outermost.find_attr("axes");
-    const auto* list = axes == nullptr ? nullptr : std::get_if<std::vector<int64_t>>(axes);
-    if (list == nullptr) return Status::ok();  // reported with the op
-    for (const int64_t axis : *list) {
-      if (axis < 0 || axis >= static_cast<int64_t>(kernel_.axes.size())) continue;
-      if (updates_are_apart(kernel_, outermost.regions[0], static_cast<AxisId>(axis))) continue;
-      return fail(outermost, "programs of different " + kernel_.axis(static_cast<AxisId>(axis)).name +
-                                 " would update the same elements");
+  /// Of a kernel whose ops are right.
+  Status check_updates() {
+    for (const auto& op : kernel_.body.ops) {
+      if (op->kind != OpKind::kTile && op->kind != OpKind::kGrid) continue;
+      for (const int64_t axis : op->ints_attr("axes")) {
+        if (updates_are_apart(kernel_, op->regions[0], static_cast<AxisId>(axis))) continue;
+        return fail(*op, "programs of different " + kernel_.axis(static_cast<AxisId>(axis)).name +
+                             " would update the same elements");
+      }
     }
     return Status::ok();
   }

@@ -21,10 +21,12 @@ run=("$runner" tune "$tile" --shapes "$work/softmax.shapes.json" --device host -
 
 echo "== three kills, then a resume"
 killed=0
-for seconds in 1 2 3; do
+for round in 1 2 3; do
   "${run[@]}" "$work/killed" > "$work/log" 2>&1 &
   pid=$!
-  sleep "$seconds"
+  # Before its search a run has nothing to lose, and a slow machine takes its time to get there.
+  until grep -q "^== search" "$work/log" || ! kill -0 "$pid" 2> /dev/null; do sleep 0.1; done
+  sleep "0.$((3 * round))"
   kill -9 "$pid" 2> /dev/null && killed=$((killed + 1))
   wait "$pid" 2> /dev/null
 done

@@ -55,20 +55,26 @@ class SelectEmitter {
     return name;
   }
 
+  // What some node reads: others would be variables without a use.
   void declare_features() {
+    std::set<int> used;
+    for (const TreeNode& node : tree_.nodes) {
+      if (node.feature >= 0) used.insert(node.feature);
+    }
     std::set<int64_t> slots;
-    for (const TreeFeature& feature : tree_.features) {
-      for (const ExprStep& step : feature.value.steps()) {
+    for (int f : used) {
+      for (const ExprStep& step : tree_.features[static_cast<size_t>(f)].value.steps()) {
         if (step.op == ExprOp::kSlot) slots.insert(step.operand);
       }
     }
     for (int64_t slot : slots) {
       out_.line("const int64_t " + slot_names_[static_cast<size_t>(slot)] + " = slots[" + std::to_string(slot) + "];");
     }
-    for (size_t f = 0; f < tree_.features.size(); ++f) {
-      const std::vector<ExprStep>& steps = tree_.features[f].value.steps();
+    for (int f : used) {
+      const TreeFeature& feature = tree_.features[static_cast<size_t>(f)];
+      const std::vector<ExprStep>& steps = feature.value.steps();
       if (steps.size() == 1 && steps[0].op == ExprOp::kSlot) continue;
-      out_.line("const int64_t " + feature_names_[f] + " = " + tree_.features[f].value.to_string(slot_names_) + ";");
+      out_.line("const int64_t " + feature_names_[f] + " = " + feature.value.to_string(slot_names_) + ";");
     }
   }
 
@@ -80,8 +86,8 @@ class SelectEmitter {
   }
 
   std::string condition_name(const TreeNode& node) const {
-    const std::string threshold = std::to_string(node.threshold < 0 ? -node.threshold : node.threshold);
-    return feature_names_[node.feature] + (node.threshold < 0 ? "_le_minus_" : "_le_") + threshold;
+    const std::string threshold = std::to_string(node.threshold);
+    return feature_names_[node.feature] + (node.threshold < 0 ? "_le_minus_" + threshold.substr(1) : "_le_" + threshold);
   }
 
   void branch_free() {

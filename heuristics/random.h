@@ -5,7 +5,7 @@
 
 namespace kaon::heuristics {
 
-/// SplitMix64.
+/// SplitMix64: one 64-bit state.
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
@@ -16,7 +16,7 @@ class Random {
     return z ^ (z >> 31);
   }
   /// In [0, n); n > 0. The bias is below n / 2^64.
-  uint64_t below(uint64_t n) { return next() % n; }
+  uint64_t below(uint64_t n) { return static_cast<uint64_t>((static_cast<unsigned __int128>(next()) * n) >> 64); }
   /// In [0, 1).
   double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
 

@@ -335,7 +335,7 @@ class QuickStrategy final : public Strategy {
     for (const Config& config : final_) add(config, all_shapes());
   }
 
-  Random random_;
+  heuristics::Random random_;
   Stage stage_ = Stage::kLadder;
   AskQueue queue_;
   std::vector<int> probes_;

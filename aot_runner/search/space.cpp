@@ -10,7 +10,7 @@ namespace {
 class Deck {
  public:
   explicit Deck(size_t size) : order_(size), next_(size) { std::iota(order_.begin(), order_.end(), size_t{0}); }
-  size_t deal(Random* random) {
+  size_t deal(heuristics::Random* random) {
     if (next_ == order_.size()) {
       for (size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[random->below(i)]);
       next_ = 0;
@@ -32,7 +32,7 @@ std::vector<Config> seed_configs(const SearchSpace& space) {
   return seeds;
 }
 
-std::vector<Config> sample_configs(const SearchSpace& space, size_t count, Random* random, std::set<Config>* known) {
+std::vector<Config> sample_configs(const SearchSpace& space, size_t count, heuristics::Random* random, std::set<Config>* known) {
   std::vector<Deck> decks;
   for (const SearchKnob& knob : space.knobs) decks.emplace_back(knob.choices.size());
   std::vector<Config> sampled;

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "aot_runner/spec/random.h"
+#include "heuristics/random.h"
 #include "aot_runner/spec/shape.h"
 #include "runtime/base/config.h"
 
@@ -42,7 +42,7 @@ std::vector<Config> seed_configs(const SearchSpace& space);
 
 /// Up to `count` legal configs that are not in `known`, each choice of each knob as evenly used as legality allows.
 /// They are added to `known`. Fewer when the space seems exhausted.
-std::vector<Config> sample_configs(const SearchSpace& space, size_t count, Random* random, std::set<Config>* known);
+std::vector<Config> sample_configs(const SearchSpace& space, size_t count, heuristics::Random* random, std::set<Config>* known);
 
 /// Of a capacity: a search leaves out what fills it less; a power of two above four times the extent is out, the next
 /// is in.

@@ -27,7 +27,7 @@ class ListStrategy final : public Strategy {
       }
       if (trials > 0 && more.size() > trials) more.resize(trials);
     } else if (options.strategy == "random") {
-      Random random(options.seed);
+      heuristics::Random random(options.seed);
       more = sample_configs(*problem_.space, trials > 0 ? trials : kRandomTrials, &random, &known);
     }
     configs_.insert(configs_.end(), more.begin(), more.end());

@@ -105,7 +105,7 @@ std::vector<Config> best_team(const Observations& seen, const std::vector<Config
 }
 
 std::vector<Ask> team_moves(const SearchSpace& space, const Observations& seen, const std::vector<Config>& team,
-                            size_t count, bool fine, Random* random) {
+                            size_t count, bool fine, heuristics::Random* random) {
   std::vector<Ask> asks;
   const std::vector<double> times = team_times(seen, team);
   for (const Config& member : team) {
@@ -171,7 +171,7 @@ std::vector<Config> final_field(const Observations& seen, const std::vector<Conf
   std::vector<int> all(seen.shapes().size());
   for (size_t s = 0; s < all.size(); ++s) all[s] = static_cast<int>(s);
   const size_t of_teams = std::max(std::min(count, always.size() + team_size), (count + always.size()) / 2);
-  Random random(seed);
+  heuristics::Random random(seed);
   std::vector<double> factors(all.size(), 1.0);
   for (int other = 0; other <= kOtherTeams && chosen.size() < of_teams; ++other) {
     for (const Config& config : best_team(seen, always, team_size, factors)) {
@@ -179,7 +179,7 @@ std::vector<Config> final_field(const Observations& seen, const std::vector<Conf
         chosen.push_back(config);
       }
     }
-    for (double& factor : factors) factor = 0.05 - std::log(1 - random.unit());
+    for (double& factor : factors) factor = 0.05 - std::log(1 - random.uniform());
   }
   chosen = seen.cover(all, count, chosen);
   std::sort(chosen.begin(), chosen.end());

@@ -21,7 +21,7 @@ std::vector<Config> best_team(const Observations& seen, const std::vector<Config
 /// What to try next for a better team: variations of each member, fitted to the largest shape that it serves, on a few
 /// of its shapes; and the fastest configs of badly served shapes on the shapes around. `count` variations a member.
 std::vector<Ask> team_moves(const SearchSpace& space, const Observations& seen, const std::vector<Config>& team,
-                            size_t count, bool fine, Random* random);
+                            size_t count, bool fine, heuristics::Random* random);
 
 /// Configs that keep up with the team where they were timed, but were not yet timed on `enough` shapes.
 std::vector<Config> rising(const SearchSpace& space, const Observations& seen, const std::vector<Config>& team,

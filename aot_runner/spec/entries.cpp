@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "aot_runner/spec/random.h"
+#include "heuristics/random.h"
 
 namespace kaon::runner {
 namespace {
@@ -106,12 +106,12 @@ Status expand_dim(const json& value, const std::string& path, std::vector<int64_
   return Status::ok();
 }
 
-int64_t draw(const Range& range, Random* random) {
+int64_t draw(const Range& range, heuristics::Random* random) {
   double value = 0;
   if (range.log) {
     const double low = std::log(static_cast<double>(range.from));
     const double high = std::log(static_cast<double>(range.to));
-    value = std::exp(low + (high - low) * random->unit());
+    value = std::exp(low + (high - low) * random->uniform());
   } else {
     return std::min(range.to, [&] {
       const int64_t v = range.from + static_cast<int64_t>(random->below(static_cast<uint64_t>(range.to - range.from + 1)));
@@ -151,7 +151,7 @@ Status expand_sample(const json& entry, const std::string& path, const std::vect
       KAON_RETURN_IF_ERROR(expand_dim(value, at, &samplers[d].choices));
     }
   }
-  Random random(seed);
+  heuristics::Random random(seed);
   std::vector<WeightedShape> drawn;
   // A sample wants distinct shapes; a space with fewer of them gives what it has.
   for (int64_t tries = 0; tries < count * 8 && static_cast<int64_t>(drawn.size()) < count; ++tries) {

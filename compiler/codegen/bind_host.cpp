@@ -47,8 +47,7 @@ class HostBinder {
       case DeviceFunction::kProgram: return thread_field(offsetof(KaonSimtThread, block), b_.getInt32Ty());
       case DeviceFunction::kBarrier: return machine(offsetof(KaonSimtTable, barrier), b_.getVoidTy(), args_);
       case DeviceFunction::kShuffleXor: return machine(offsetof(KaonSimtTable, shuffle_xor), b_.getInt32Ty(), args_);
-      case DeviceFunction::kFail:
-        return machine(offsetof(KaonSimtTable, fail), b_.getVoidTy(), {pointer(args_[0])});
+      case DeviceFunction::kFail: return machine(offsetof(KaonSimtTable, fail), b_.getVoidTy(), {pointer(args_[0])});
       case DeviceFunction::kPrint:
         return machine(offsetof(KaonSimtTable, print), b_.getVoidTy(), {pointer(args_[0]), pointer(args_[1])});
       case DeviceFunction::kF16ToF32: return math(offsetof(KaonSimtTable, f16_to_f32), b_.getFloatTy(), args_);
@@ -217,15 +216,8 @@ class HostBinder {
 
 void bind_host(llvm::Module& module) {
   HostBinder binder(module);
-  llvm::SmallVector<llvm::Function*, 32> declared;
-  for (llvm::Function& function : module) {
-    if (function.isDeclaration()) declared.push_back(&function);
-  }
-  for (llvm::Function* function : declared) {
-    const DeviceFunctionInfo* info = nullptr;
-    llvm::StringRef modifiers;
-    if (find_device_function(*function, &info, &modifiers)) binder.bind(*function, *info, modifiers);
-  }
+  bind_device_functions(module, [&](llvm::Function& function, const DeviceFunctionInfo& info,
+                                    llvm::StringRef modifiers) { binder.bind(function, info, modifiers); });
 }
 
 }  // namespace kaon::compiler::codegen

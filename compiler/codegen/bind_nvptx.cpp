@@ -240,15 +240,8 @@ class NvptxBinder {
 
 void bind_nvptx(llvm::Module& module, uint32_t cluster, uint32_t threads) {
   NvptxBinder binder(module, cluster, threads);
-  llvm::SmallVector<llvm::Function*, 32> declared;
-  for (llvm::Function& function : module) {
-    if (function.isDeclaration()) declared.push_back(&function);
-  }
-  for (llvm::Function* function : declared) {
-    const DeviceFunctionInfo* info = nullptr;
-    llvm::StringRef modifiers;
-    if (find_device_function(*function, &info, &modifiers)) binder.bind(*function, *info, modifiers);
-  }
+  bind_device_functions(module, [&](llvm::Function& function, const DeviceFunctionInfo& info,
+                                    llvm::StringRef modifiers) { binder.bind(function, info, modifiers); });
 }
 
 }  // namespace kaon::compiler::codegen

@@ -62,16 +62,18 @@ llvm::Function* declare_device_function(llvm::Module& module, DeviceFunction fun
   return declared;
 }
 
-bool find_device_function(const llvm::Function& declaration, const DeviceFunctionInfo** info,
-                          llvm::StringRef* modifiers) {
-  int number = 0;
-  if (!declaration.hasFnAttribute(kKindAttribute) ||
-      declaration.getFnAttribute(kKindAttribute).getValueAsString().getAsInteger(10, number)) {
-    return false;
+void bind_device_functions(
+    llvm::Module& module,
+    llvm::function_ref<void(llvm::Function&, const DeviceFunctionInfo&, llvm::StringRef modifiers)> bind) {
+  llvm::SmallVector<llvm::Function*, 32> declared;
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration() && function.hasFnAttribute(kKindAttribute)) declared.push_back(&function);
   }
-  *info = &kInfos[number];
-  *modifiers = declaration.getFnAttribute(kModifierAttribute).getValueAsString();
-  return true;
+  for (llvm::Function* function : declared) {
+    int number = 0;
+    if (function->getFnAttribute(kKindAttribute).getValueAsString().getAsInteger(10, number)) continue;
+    bind(*function, kInfos[number], function->getFnAttribute(kModifierAttribute).getValueAsString());
+  }
 }
 
 AccessWidth access_width(DeviceFunction function) {

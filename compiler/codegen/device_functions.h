@@ -4,6 +4,7 @@
 #include <string>
 
 #include <llvm/ADT/ArrayRef.h>
+#include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
@@ -32,9 +33,11 @@ constexpr const char* kPinned = ".pinned";
 /// ".nc.L1::no_allocate".
 llvm::Function* declare_device_function(llvm::Module& module, DeviceFunction function, llvm::StringRef modifiers = "");
 
-/// The function that a declaration stands for, and its modifiers. False for any other function.
-bool find_device_function(const llvm::Function& declaration, const DeviceFunctionInfo** info,
-                          llvm::StringRef* modifiers);
+/// Calls `bind` for each device function that the module declares, with what it stands for and its modifiers. `bind`
+/// may give it a body, or replace and erase it.
+void bind_device_functions(
+    llvm::Module& module,
+    llvm::function_ref<void(llvm::Function&, const DeviceFunctionInfo&, llvm::StringRef modifiers)> bind);
 
 /// Number of 32-bit words (1, 2 or 4) or, below 32 bits, of bits (8, 16) that a memory function moves.
 struct AccessWidth {
@@ -43,8 +46,8 @@ struct AccessWidth {
 };
 AccessWidth access_width(DeviceFunction function);
 
-/// Gives every declared device function a body for the target, to be inlined; nothing named "kaon." is left undefined. With
-/// `cluster` > 1 blocks of `threads` threads each act as one.
+/// Gives every declared device function a body for the target, to be inlined; nothing named "kaon." is left undefined.
+/// With `cluster` > 1 blocks of `threads` threads each act as one.
 void bind_nvptx(llvm::Module& module, uint32_t cluster, uint32_t threads);
 void bind_host(llvm::Module& module);
 

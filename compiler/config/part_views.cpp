@@ -15,21 +15,6 @@ namespace kaon::compiler {
 
 namespace {
 
-bool is_lane_by_lane(OpKind kind) {
-  switch (kind) {
-    case OpKind::kUnary:
-    case OpKind::kBinary:
-    case OpKind::kCompare:
-    case OpKind::kSelect:
-    case OpKind::kCast:
-    case OpKind::kExpandDims:
-    case OpKind::kSqueeze:
-    case OpKind::kPermute:
-    case OpKind::kBroadcast: return true;
-    default: return false;
-  }
-}
-
 /// A value that is also known as its parts along one dim.
 struct Split {
   size_t dim = 0;
@@ -85,7 +70,7 @@ class PartPusher {
       split_concat(builder, op);
     } else if (op.kind == OpKind::kReduce) {
       split_reduce(builder, op);
-    } else if (is_lane_by_lane(op.kind)) {
+    } else if (is_elementwise(op.kind)) {
       split_lanes(builder, op);
     }
   }

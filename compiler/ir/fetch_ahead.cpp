@@ -72,20 +72,12 @@ Status bug(std::string message) { return Status(Code::kInternal, std::move(messa
 }  // namespace
 
 bool can_repeat(OpKind kind) {
+  if (is_elementwise(kind)) return true;
   switch (kind) {
     case OpKind::kConst:
     case OpKind::kExpr:
     case OpKind::kIndex:
     case OpKind::kAxisInfo:
-    case OpKind::kUnary:
-    case OpKind::kBinary:
-    case OpKind::kCompare:
-    case OpKind::kSelect:
-    case OpKind::kCast:
-    case OpKind::kExpandDims:
-    case OpKind::kSqueeze:
-    case OpKind::kBroadcast:
-    case OpKind::kPermute:
     case OpKind::kRetile:
     case OpKind::kPick: return true;
     default: return false;

@@ -110,8 +110,21 @@ Kernel clone(const Kernel& kernel) {
   return copy;
 }
 
-bool is_access(OpKind kind) {
-  return kind == OpKind::kLoad || kind == OpKind::kStore || kind == OpKind::kAtomic;
+bool is_access(OpKind kind) { return kind == OpKind::kLoad || kind == OpKind::kStore || kind == OpKind::kAtomic; }
+
+bool is_elementwise(OpKind kind) {
+  switch (kind) {
+    case OpKind::kUnary:
+    case OpKind::kBinary:
+    case OpKind::kCompare:
+    case OpKind::kSelect:
+    case OpKind::kCast:
+    case OpKind::kExpandDims:
+    case OpKind::kSqueeze:
+    case OpKind::kBroadcast:
+    case OpKind::kPermute: return true;
+    default: return false;
+  }
 }
 
 AccessOperands access_operands(const Op& op) {

@@ -191,6 +191,9 @@ struct AccessOperands {
 AccessOperands access_operands(const Op& op);
 /// load, store, atomic.
 bool is_access(OpKind kind);
+/// Pure ops of which each element of the result follows from one element of each operand: arithmetic, casts, and views that
+/// move no data between axes.
+bool is_elementwise(OpKind kind);
 
 using Attr = std::variant<int64_t, double, std::string, std::vector<int64_t>, std::vector<Indexer>, Expr>;
 

@@ -16,21 +16,6 @@ namespace kaon::compiler {
 
 namespace {
 
-bool is_cloneable(OpKind kind) {
-  switch (kind) {
-    case OpKind::kUnary:
-    case OpKind::kBinary:
-    case OpKind::kCompare:
-    case OpKind::kSelect:
-    case OpKind::kCast:
-    case OpKind::kExpandDims:
-    case OpKind::kSqueeze:
-    case OpKind::kBroadcast:
-    case OpKind::kPermute: return true;
-    default: return false;
-  }
-}
-
 /// One row axis. Reductions over it cut a region into rounds; no value computed along the axis from loads is used in a
 /// later round than its own.
 class InputKeeper {
@@ -78,9 +63,8 @@ class InputKeeper {
   void note_source(const Op& op, ValueId result, int64_t round) {
     if (!is_along(result)) return;
     const bool loads = op.kind == OpKind::kLoad && dtype_bytes(kernel_.type(result).dtype) < 4;
-    const bool derives = is_cloneable(op.kind) && std::any_of(op.operands.begin(), op.operands.end(), [&](ValueId v) {
-                           return sources_.count(v) > 0;
-                         });
+    const bool derives = is_elementwise(op.kind) && std::any_of(op.operands.begin(), op.operands.end(),
+                                                                [&](ValueId v) { return sources_.count(v) > 0; });
     if (loads || derives) sources_[result] = {&op, round};
   }
 

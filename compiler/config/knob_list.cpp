@@ -33,14 +33,25 @@ bool is_inner(const std::vector<AxisSet>& sets, AxisId axis) {
   return std::any_of(sets.begin(), sets.end(), [&](const AxisSet& set) { return set.inner == axis; });
 }
 
-Knob block_knob(const Axis& axis, bool inner, bool is_only_outer, int64_t vec) {
+/// Whether tiles of the axis are taken one after the other by each program: a registered block, or rows of lengths of their
+/// own.
+bool is_walked(const Axis& axis) { return is_block(axis) || axis.lengths != kNoValue; }
+
+/// Of tiles that have walked axes beside the inner one, which may then be short: as many coordinates of those as fill the
+/// threads and keep loads in flight.
+Knob block_knob(const Axis& axis, bool inner, bool is_only_outer, bool has_walked, int64_t vec) {
   Knob knob{"block." + axis.name, {}, "1", "coordinates of " + axis.name + " in one tile"};
   if (!inner) {
     knob.choices = texts({1, 2, 4, 8});
-    if (is_only_outer) knob.choices.insert(knob.choices.end(), {"16", "32"});  // short rows: several in one warp
+    if (is_walked(axis)) {
+      knob.choices.insert(knob.choices.end(), {"16", "32", "64", "128", "256", "512"});
+    } else if (is_only_outer) {
+      knob.choices.insert(knob.choices.end(), {"16", "32"});  // short rows: several in one warp
+    }
     return knob;
   }
-  for (int64_t block = 32 * vec; block <= kMaxInnerTile; block *= 2) knob.choices.push_back(std::to_string(block));
+  for (int64_t block = (has_walked ? 8 : 32) * vec; block <= kMaxInnerTile; block *= 2)
+    knob.choices.push_back(std::to_string(block));
   knob.default_value = std::to_string(32 * kDefaultWarps * vec);
   return knob;
 }
@@ -157,11 +168,14 @@ void add_shape_knobs(const Kernel& kernel, const std::vector<AxisSet>& sets, std
   const DotAxes dots = find_dot_axes(kernel);
   const auto num_outer = std::count_if(
       used.begin(), used.end(), [&](AxisId id) { return has_block(id) && !is_inner(sets, id) && !dots.has(id); });
+  const bool has_walked = std::any_of(used.begin(), used.end(), [&](AxisId id) {
+    return is_walked(kernel.axis(id)) && !is_inner(sets, id) && !dots.has(id);
+  });
   for (const AxisId id : used) {
     if (!has_block(id)) continue;
     const Axis& axis = kernel.axis(id);
     knobs->push_back(dots.has(id) ? dot_block_knob(axis, dots.kept.count(id) == 0)
-                                  : block_knob(axis, is_inner(sets, id), num_outer == 1, vec));
+                                  : block_knob(axis, is_inner(sets, id), num_outer == 1, has_walked, vec));
   }
   const bool has_inner_row = std::any_of(used.begin(), used.end(),
                                          [&](AxisId id) { return is_row_axis(kernel.axis(id)) && is_inner(sets, id); });
@@ -214,7 +228,7 @@ void add_shape_knobs(const Kernel& kernel, const std::vector<AxisSet>& sets, std
     const std::string& name = kernel.axis(id).name;
     Knob knob{"lanes." + name, {"auto"}, "auto", "threads along " + name};
     // Fewer than a row each would leave: a thread then holds pieces of several rows.
-    if (is_row_axis(kernel.axis(id)) && num_outer > 0 && !dots.has(id))
+    if ((has_walked || (is_row_axis(kernel.axis(id)) && num_outer > 0)) && !dots.has(id))
       knob.choices.insert(knob.choices.end(), {"8", "16", "32"});
     knobs->push_back(std::move(knob));
   }

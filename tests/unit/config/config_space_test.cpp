@@ -159,6 +159,35 @@ kernel rows(x: f32[B, N, F], lengths: i64[B]) -> (out: f32[B, F]) {
             "sm_89 has no clusters of blocks");
 }
 
+TEST(ConfigSpace, tiles_of_walked_rows_are_searched_from_short_to_long) {
+  const char* text = R"(kernel sums(x: f32[NNZ, F], offsets: i64[B + 1]) -> (out: f32[B, F]) {
+  let K = block(NNZ);
+  for b, f in tile(B, F) {
+    let starts = offsets[b];
+    var total = zeros(f32, b, K, f);
+    for k in jagged_tile(offsets[b.index + 1] - starts, block=K) {
+      total += x[starts[:, None] + k.index[None, :], f];
+    }
+    out[b, f] = sum(total, dim=1);
+  }
+}
+)";
+  const Kernel logical = logical_kernel(text);
+  const ConfigSpace space(logical, target_of());
+  const auto choices = [&](const char* name) {
+    const auto knob =
+        std::find_if(space.knobs().begin(), space.knobs().end(), [&](const Knob& k) { return k.name == name; });
+    std::string joined;
+    for (const std::string& choice : knob->choices) joined += choice + " ";
+    return joined;
+  };
+  EXPECT_EQ(choices("block.K"), "1 2 4 8 16 32 64 128 256 512 ");
+  EXPECT_EQ(choices("block.b"), "1 2 4 8 ");
+  EXPECT_EQ(choices("block.f").substr(0, 10), "32 64 128 ");
+  EXPECT_EQ(choices("lanes.f"), "auto 8 16 32 ");
+  EXPECT_EQ(space.why_illegal(config_of("block.b=1 block.f=128 block.K=64 lanes.f=32 num_warps=8")), "");
+}
+
 TEST(ConfigSpace, equal_code_has_equal_text) {
   const Kernel logical = logical_kernel(kSoftmax, DType::kF16);
   const ConfigSpace space(logical, target_of());

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "aot_runner/measure/ordered_data.h"
+#include "aot_runner/measure/random_data.h"
 #include "runtime/host/float_bits.h"
 
 namespace kaon::runner {
@@ -140,8 +142,15 @@ Status Call::fill(const Signature& signature, const MeasureOptions& options) {
     KAON_RETURN_IF_ERROR(device_.set_bytes(t.after.address, t.after.count, kZonePattern));
     if (t.is_output || t.data.count == 0) continue;
     const auto recipe = options.recipes.find(signature.tensors[i].name);
-    const FillPlan plan = plan_fill(recipe == options.recipes.end() ? Recipe{} : recipe->second, t.dtype);
-    KAON_RETURN_IF_ERROR(device_.fill_random(t.data, t.dtype, plan, tensor_seed(options.seed, static_cast<int>(i))));
+    const Recipe how = recipe == options.recipes.end() ? Recipe{} : recipe->second;
+    const uint64_t seed = tensor_seed(options.seed, static_cast<int>(i));
+    if (is_ordered(how.kind)) {
+      const auto elements = ordered_elements(how, t.dtype, t.data.count, seed);
+      if (!elements.is_ok()) return bad(signature, signature.tensors[i].name + ": " + elements.status().message());
+      KAON_RETURN_IF_ERROR(device_.write(t.data.address, elements->data(), t.data.bytes()));
+    } else {
+      KAON_RETURN_IF_ERROR(device_.fill_random(t.data, t.dtype, plan_fill(how, t.dtype), seed));
+    }
     if (t.pristine != 0) KAON_RETURN_IF_ERROR(device_.copy(t.pristine, t.data.address, t.data.bytes()));
   }
   return Status::ok();

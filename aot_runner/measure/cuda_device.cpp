@@ -46,6 +46,7 @@ class CudaDevice final : public Device {
   Status set_bytes(int64_t address, int64_t bytes, uint8_t value) override;
   Status copy(int64_t destination, int64_t source, int64_t bytes) override;
   Status read(void* destination, int64_t source, int64_t bytes) override;
+  Status write(int64_t destination, const void* source, int64_t bytes) override;
   Status fill_random(const Span& span, DType dtype, const FillPlan& plan, uint64_t seed) override;
   Result<uint64_t> hash(const Span& span) override;
   Result<Found> find(const Span& span, uint64_t pattern, bool differing) override;
@@ -148,6 +149,13 @@ Status CudaDevice::read(void* destination, int64_t source, int64_t bytes) {
   const cuda::CuResult result =
       driver_.memcpy_dtoh_async(destination, pointer(source), static_cast<size_t>(bytes), stream_.get());
   return finish(cuda::to_status(driver_, result, cuda::symbols::memcpy_dtoh_async));
+}
+
+Status CudaDevice::write(int64_t destination, const void* source, int64_t bytes) {
+  if (bytes == 0) return Status::ok();
+  const cuda::CuResult result =
+      driver_.memcpy_htod_async(pointer(destination), source, static_cast<size_t>(bytes), stream_.get());
+  return finish(cuda::to_status(driver_, result, cuda::symbols::memcpy_htod_async));
 }
 
 Status CudaDevice::fill_random(const Span& span, DType dtype, const FillPlan& plan, uint64_t seed) {

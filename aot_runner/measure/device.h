@@ -83,6 +83,7 @@ class Device {
   virtual Status set_bytes(int64_t address, int64_t bytes, uint8_t value) = 0;
   virtual Status copy(int64_t destination, int64_t source, int64_t bytes) = 0;
   virtual Status read(void* destination, int64_t source, int64_t bytes) = 0;
+  virtual Status write(int64_t destination, const void* source, int64_t bytes) = 0;
 
   virtual Status fill_random(const Span& span, DType dtype, const FillPlan& plan, uint64_t seed) = 0;
   /// As hash_elements() of random_data.h.

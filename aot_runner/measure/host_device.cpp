@@ -96,6 +96,10 @@ class HostDevice final : public Device {
     std::memcpy(destination, pointer(source), static_cast<size_t>(bytes));
     return Status::ok();
   }
+  Status write(int64_t destination, const void* source, int64_t bytes) override {
+    std::memcpy(pointer(destination), source, static_cast<size_t>(bytes));
+    return Status::ok();
+  }
 
   Status fill_random(const Span& span, DType dtype, const FillPlan& plan, uint64_t seed) override {
     runner::fill_random(pointer(span.address), span.count, dtype, plan, seed);

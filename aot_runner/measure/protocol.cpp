@@ -9,7 +9,9 @@ namespace {
 
 constexpr const char* kFailureNames[] = {"none",           "guard",       "launch",  "wrong_result", "red_zone",
                                          "input_modified", "not_written", "machine", "timeout",      "crash"};
-constexpr const char* kRecipeNames[] = {"default", "normal", "uniform", "constant"};
+constexpr const char* kRecipeNames[] = {"default",       "normal",       "uniform",         "constant",
+                                        "sorted",        "even_offsets", "uniform_offsets", "power_offsets",
+                                        "giant_offsets", "half_offsets"};
 constexpr const char* kRequestNames[] = {"kernel", "variant", "measure", "calibrate", "drop", "quit"};
 constexpr const char* kEventNames[] = {"hello", "ok", "error", "begin", "checked", "timed", "done", "calibrated"};
 

@@ -69,12 +69,24 @@ struct DeviceFacts {
 };
 
 /// How the elements of an input are drawn. kDefault: kNormal for floats, kUniform in [-100, 100] (unsigned: [0, 100])
-/// for integers, fair bits for bool.
-enum class RecipeKind : uint8_t { kDefault, kNormal, kUniform, kConstant };
+/// for integers, fair bits for bool. Those from kSorted on are for integers alone: ids that ascend, and where each of a
+/// tensor's rows begins among all their elements (ordered_data.h).
+enum class RecipeKind : uint8_t {
+  kDefault,
+  kNormal,
+  kUniform,
+  kConstant,
+  kSorted,
+  kEvenOffsets,     // rows of equal length
+  kUniformOffsets,  // of any length up to about twice the mean
+  kPowerOffsets,    // few long ones: the i-th longest is 1/i of the longest
+  kGiantOffsets,    // one as long as all others together
+  kHalfOffsets,     // every other one is empty
+};
 struct Recipe {
   RecipeKind kind = RecipeKind::kDefault;
-  double low = 0;   // kNormal: mean. kUniform: lowest value. kConstant: the value
-  double high = 1;  // kNormal: standard deviation. kUniform: highest value, inclusive for integers
+  double low = 0;   // kNormal: mean. kUniform, kSorted: lowest value. kConstant: the value
+  double high = 1;  // kNormal: standard deviation. kUniform, kSorted: highest value, inclusive for integers. Offsets: the last
   friend bool operator==(const Recipe&, const Recipe&) = default;
 };
 

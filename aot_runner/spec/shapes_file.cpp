@@ -38,7 +38,7 @@ class Reader {
   Result<ShapesSpec> read() {
     if (!root_.is_object()) return shapes_error("the file", "must hold one object with the key \"train\"");
     static const std::vector<std::string> kKeys = {"kernel", "dtypes",  "train",  "measure", "held_out", "weights",
-                                                   "limits", "derived", "ignore", "scalars", "constants"};
+                                                   "limits", "derived", "ignore", "scalars", "constants", "data"};
     for (const auto& [key, value] : root_.items()) {
       if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) {
         return shapes_error(key, fmt::format("unknown key; known are {}", fmt::join(kKeys, ", ")));
@@ -47,6 +47,7 @@ class Reader {
     KAON_RETURN_IF_ERROR(read_names());
     KAON_RETURN_IF_ERROR(read_features());
     KAON_RETURN_IF_ERROR(read_numbers());
+    KAON_RETURN_IF_ERROR(read_data());
     if (!root_.contains("train")) return shapes_error("train", "is missing; it lists the shapes to tune for");
     KAON_RETURN_IF_ERROR(read_set("train", &spec_.train));
     KAON_RETURN_IF_ERROR(read_set("measure", &spec_.measure));
@@ -121,6 +122,16 @@ class Reader {
         return shapes_error(fmt::format("limits[\"{}\"]", text), "must be an integer of at least 1");
       }
       limits_.emplace_back(std::move(expr).value(), value.get<int64_t>());
+    }
+    return Status::ok();
+  }
+
+  Status read_data() {
+    if (!root_.contains("data")) return Status::ok();
+    if (!root_["data"].is_object()) return shapes_error("data", "must be an object such as {\"labels\": \"range(0, N)\"}");
+    for (const auto& [tensor, value] : root_["data"].items()) {
+      KAON_ASSIGN_OR_RETURN(DataRule rule, DataRule::parse(tensor, value, "data." + tensor, spec_.dims));
+      spec_.data.push_back(std::move(rule));
     }
     return Status::ok();
   }
@@ -284,6 +295,8 @@ std::string spec_to_json(const ShapesSpec& spec) {
   out["ignore"] = spec.ignored;
   out["scalars"] = json(spec.scalars);
   out["constants"] = json(spec.constants);
+  if (!spec.data.empty()) out["data"] = json::object();
+  for (const DataRule& rule : spec.data) out["data"][rule.tensor()] = json::parse(rule.text());
   return out.dump();
 }
 

@@ -6,7 +6,8 @@
 //    "measure":  [[4096, 127]],
 //    "held_out": [{"sample": 40, "seed": 7, "M": {"from": 1, "to": 32768, "log": true}, "N": 1024}],
 //    "weights":  [{"M": {"to": 64}, "weight": 4}],
-//    "limits":   {"M*N": 268435456}, "derived": {"MN": "M*N"}, "ignore": ["B"]}
+//    "limits":   {"M*N": 268435456}, "derived": {"MN": "M*N"}, "ignore": ["B"],
+//    "data":     {"labels": "range(0, N)"}}
 #pragma once
 
 #include <map>
@@ -14,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "aot_runner/spec/data_rule.h"
 #include "aot_runner/spec/shape.h"
 #include "runtime/base/expr.h"
 #include "runtime/base/status.h"
@@ -38,6 +40,7 @@ struct ShapesSpec {
   std::vector<std::string> ignored;        // dims that the tree must not look at
   std::map<std::string, double> scalars;   // values of scalar parameters by name
   std::map<std::string, int64_t> constants;  // values of constexpr parameters by name
+  std::vector<DataRule> data;                // what inputs hold, where that matters
   std::vector<std::string> notes;          // what was left out or withheld, for people
 };
 

@@ -31,11 +31,12 @@ json options_json(const MeasureOptions& options) {
 std::string compile_context(const CompileKey& key) { return json{{"compile", compile_json(key)}}.dump(); }
 
 std::string measure_context(const MeasureKey& key) {
-  return json{{"measure", compile_json(key.compile)},
-              {"device", device_json(key.device)},
-              {"options", options_json(key.options)},
-              {"scalars", key.scalars}}
-      .dump();
+  json context = {{"measure", compile_json(key.compile)},
+                  {"device", device_json(key.device)},
+                  {"options", options_json(key.options)},
+                  {"scalars", key.scalars}};
+  if (!key.data.empty()) context["data"] = key.data;
+  return context.dump();
 }
 
 std::string device_context(const DeviceFacts& device) { return json{{"device", device_json(device)}}.dump(); }

@@ -26,6 +26,7 @@ struct MeasureKey {
   DeviceFacts device;
   MeasureOptions options;
   std::map<std::string, double> scalars;
+  std::map<std::string, std::string> data;  // rules of inputs, as the shapes file has them
 };
 
 /// Canonical JSON, one line: equal keys give equal texts, and nothing else does.

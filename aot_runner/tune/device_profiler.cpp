@@ -198,6 +198,7 @@ Status DeviceProfiler::run_round(Round* round, const Done& done) {
       options_.measure.check && round->pass == 0;  // later passes time what is known to be right
   for (size_t d = 0; d < kernel_.dims.size(); ++d) request.measure.shape.dims[kernel_.dims[d]] = round->shape[d];
   request.measure.shape.scalars = kernel_.scalars;
+  for (const DataRule& rule : kernel_.data) request.measure.options.recipes[rule.tensor()] = rule.at(round->shape);
   for (const StoredVariant& variant : round->open) request.measure.variants.push_back(variant_id(variant));
   KAON_RETURN_IF_ERROR(ask(&request));
   for (bool finished = false; !finished;) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "aot_runner/measure/protocol.h"
+#include "aot_runner/spec/data_rule.h"
 #include "aot_runner/store/store.h"
 #include "aot_runner/tune/child.h"
 #include "aot_runner/tune/services.h"
@@ -27,6 +28,7 @@ struct ProfiledKernel {
   std::string logical_ir;
   std::vector<std::string> dims;
   std::map<std::string, double> scalars;
+  std::vector<DataRule> data;
 };
 
 class DeviceProfiler final : public MeasureService {

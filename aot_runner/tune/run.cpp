@@ -59,7 +59,7 @@ Result<BindingRun> open_binding(Session* session, const BoundKernel& binding) {
   KAON_RETURN_IF_ERROR(run.sweep->load());
   if (session->profiler == nullptr) return run;
   session->profiler->set_kernel({fmt::format("{}/{}", session->kernel->name, binding.title), binding.logical_ir,
-                                 setup.signature.dims, session->spec.scalars});
+                                 setup.signature.dims, session->spec.scalars, session->spec.data});
   return run;
 }
 

@@ -175,7 +175,9 @@ CompileKey Session::compile_key(const BoundKernel& binding) const {
 }
 
 MeasureKey Session::measure_key(const BoundKernel& binding) const {
-  return {compile_key(binding), device, measure_options, spec.scalars};
+  MeasureKey key = {compile_key(binding), device, measure_options, spec.scalars, {}};
+  for (const DataRule& rule : spec.data) key.data[rule.tensor()] = rule.text();
+  return key;
 }
 
 ShapesSpec Session::shapes_of(const BoundKernel& binding) const {
@@ -240,6 +242,13 @@ Status open_kernel(Session* session) {
       return {Code::kInvalidArgument,
               fmt::format("{}: scalars.{}: kernel {} has no scalar of that name", name, scalar, session->kernel->name)};
     }
+  }
+  for (const DataRule& rule : session->spec.data) {
+    const Signature& signature = session->bindings.front().logical.signature;
+    const int tensor = signature.find_tensor(rule.tensor());
+    if (tensor >= 0 && !signature.tensors[static_cast<size_t>(tensor)].is_output) continue;
+    return {Code::kInvalidArgument, fmt::format("{}: data.{}: kernel {} has no input of that name", name, rule.tensor(),
+                                                session->kernel->name)};
   }
   return check_specialisations(*session, name);
 }

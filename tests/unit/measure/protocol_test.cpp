@@ -66,6 +66,7 @@ TEST(Protocol, RequestsSurviveTheWay) {
   measure.measure.variants = {"v1", "v2"};
   measure.measure.options.seed = UINT64_MAX;
   measure.measure.options.recipes["labels"] = {RecipeKind::kUniform, 0, 99};
+  measure.measure.options.recipes["offsets"] = {RecipeKind::kHalfOffsets, 0, 4096};
   back = decode_request(encode(measure));
   ASSERT_TRUE(back.is_ok()) << back.status().to_string();
   EXPECT_EQ(back->measure.shape, measure.measure.shape);

@@ -28,6 +28,7 @@ class ScriptedDevice final : public Device {
   Status set_bytes(int64_t, int64_t, uint8_t) override { return unexpected(); }
   Status copy(int64_t, int64_t, int64_t) override { return unexpected(); }
   Status read(void*, int64_t, int64_t) override { return unexpected(); }
+  Status write(int64_t, const void*, int64_t) override { return unexpected(); }
   Status fill_random(const Span&, DType, const FillPlan&, uint64_t) override { return unexpected(); }
   Result<uint64_t> hash(const Span&) override { return unexpected(); }
   Result<Found> find(const Span&, uint64_t, bool) override { return unexpected(); }

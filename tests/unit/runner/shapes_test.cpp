@@ -100,6 +100,22 @@ TEST(ShapesFile, LimitsAndDerivedFeaturesAreExpressions) {
   EXPECT_EQ(spec.derived[0].value.evaluate(nine.data()), 3);
 }
 
+TEST(ShapesFile, DataFollowsTheDims) {
+  const ShapesSpec spec = must_parse(
+      R"j({"train": [[4, 10]], "held_out": [],
+           "data": {"labels": "range(-1, N)", "ids": "sorted(0, min(M, 3))", "scale": 0.5, "noise": "normal(0, 2)",
+                    "offsets": {"choose": "M % 2", "from": ["offsets(M * N, even)", "offsets(N, giant)"]}}})j");
+  ASSERT_EQ(spec.data.size(), 5u);
+  EXPECT_EQ(spec.data[0].tensor(), "labels");
+  EXPECT_EQ(spec.data[0].at({4, 10}), (Recipe{RecipeKind::kUniform, -1, 9}));
+  EXPECT_EQ(spec.data[1].at({4, 10}), (Recipe{RecipeKind::kSorted, 0, 2}));
+  EXPECT_EQ(spec.data[2].at({4, 10}).kind, RecipeKind::kConstant);
+  EXPECT_EQ(spec.data[2].at({4, 10}).low, 0.5);
+  EXPECT_EQ(spec.data[3].at({4, 10}), (Recipe{RecipeKind::kNormal, 0, 2}));
+  EXPECT_EQ(spec.data[4].at({4, 10}), (Recipe{RecipeKind::kEvenOffsets, 0, 40}));
+  EXPECT_EQ(spec.data[4].at({5, 10}), (Recipe{RecipeKind::kGiantOffsets, 0, 10}));
+}
+
 struct Mistake {
   const char* text;
   const char* place;
@@ -152,6 +168,16 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{R"({"train": [[1, 1]], "derived": {"q": "M +"}})", "derived.q", "got the end"},
         Mistake{R"({"train": [[1, 1]], "ignore": ["B"]})", "ignore", "unknown dim \"B\""},
         Mistake{R"({"train": [[1, 1]], "limits": {"M": 0}})", "limits", "at least 1"},
+        Mistake{R"j({"train": [[1, 1]], "data": ["x"]})j", "data", "must be an object"},
+        Mistake{R"j({"train": [[1, 1]], "data": {"x": [1]}})j", "data.x", "expected a number, normal"},
+        Mistake{R"j({"train": [[1, 1]], "data": {"x": "range(0, Q)"}})j", "data.x", "unknown dim 'Q', known are M, N"},
+        Mistake{R"j({"train": [[1, 1]], "data": {"x": "range(0)"}})j", "data.x", "\"range(0)\" is no generator"},
+        Mistake{R"j({"train": [[1, 1]], "data": {"x": "range(0, 1"}})j", "data.x", "is no generator"},
+        Mistake{R"j({"train": [[1, 1]], "data": {"x": "zipf(0, 1)"}})j", "data.x", "unknown generator \"zipf\""},
+        Mistake{R"j({"train": [[1, 1]], "data": {"x": "offsets(N, long)"}})j", "data.x", "unknown lengths \"long\""},
+        Mistake{R"j({"train": [[1, 1]], "data": {"x": {"choose": "M", "from": []}}})j", "data.x", "must be a generator"},
+        Mistake{R"j({"train": [[1, 1]], "data": {"x": {"choose": "M", "from": [0, "no(1, 2)"]}}})j", "data.x.from[1]",
+                "unknown generator"},
         Mistake{R"({"train": [[1, 1]], "dtypes": "f16"})", "dtypes", "must be a list"}));
 
 TEST(Recording, LinesAddUpAndACutOffLineIsIgnored) {

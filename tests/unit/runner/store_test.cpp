@@ -158,8 +158,8 @@ TEST_F(StoreTest, AnEmptyDirectoryNameKeepsNothingOnDisk) {
 }
 
 TEST(Keys, EveryFieldChangesTheContext) {
-  const MeasureKey base{{"softmax", "f16", {}, "hash", "sm_90", "1", "LLVM 19.1.7", "13.0.88"}, {}, {}, {}};
-  std::vector<MeasureKey> others(10, base);
+  const MeasureKey base{{"softmax", "f16", {}, "hash", "sm_90", "1", "LLVM 19.1.7", "13.0.88"}, {}, {}, {}, {}};
+  std::vector<MeasureKey> others(11, base);
   others[0].compile.kernel = "add";
   others[1].compile.dtypes = "f32";
   others[2].compile.constants["K"] = 4;
@@ -170,6 +170,7 @@ TEST(Keys, EveryFieldChangesTheContext) {
   others[7].device.name = "H100";
   others[8].options.max_seconds = 9;
   others[9].scalars["eps"] = 1e-5;
+  others[10].data["offsets"] = "offsets(N, even)";
   for (size_t i = 0; i < others.size(); ++i) EXPECT_NE(measure_context(base), measure_context(others[i])) << i;
   EXPECT_EQ(measure_context(base), measure_context(MeasureKey(base)));
   EXPECT_NE(compile_context(base.compile), compile_context(others[4].compile));

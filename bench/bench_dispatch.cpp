@@ -14,11 +14,16 @@
 #include <vector>
 
 #include "pretuned/softmax/softmax.h"
-#include "pretuned/tables.h"
 #include "pretuned/vector_add/vector_add.h"
 #include "runtime/driver/driver.h"
 #include "runtime/driver/handles.h"
+#include "runtime/launch/kernel_table.h"
 #include "runtime/launch/pack.h"
+
+namespace kaon::tables {
+extern const KernelTableList softmax_sm90_list;
+extern const KernelTableList vector_add_sm90_list;
+}  // namespace kaon::tables
 
 namespace {
 

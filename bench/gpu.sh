@@ -18,15 +18,9 @@ else
   bin=$PWD/build/release/bin
 fi
 export PATH=$bin:$PWD/build/release/tests/gpu:$PWD/build/release/tests/kernels:$PATH KAON_CACHE_DIR=${KAON_CACHE_DIR:-${TMPDIR:-/tmp}/kaon-cache}
-kernels=${KAON_KERNELS:-vector_add softmax}
+kernels=${KAON_KERNELS:-$(for file in pretuned/*/*.tile; do basename "$file" .tile; done)}
 failed=0
 note() { printf '\n== %s\n' "$*"; }
-
-# Held to the shapes that the documentation quotes; every one is also in a sweep.
-declare -A shapes=(
-  [softmax]=4096x256,4096x1024,4096x2048,4096x4096,4096x8192,4096x12544,4096x16384,2048x32768,128x131072,1024x8192,32768x1024,4096x1000,4096x12543,512x50257
-  [vector_add]=1048576,4194304,16777216,67108864,268435456,200000001
-)
 
 tune() {
   local kernel results=${TMPDIR:-/tmp}/kaon-tuned
@@ -41,6 +35,7 @@ tune() {
 host() {
   local kernel results=${TMPDIR:-/tmp}/kaon-tuned
   for kernel in $kernels; do
+    [ -f "pretuned/$kernel/$kernel.host.shapes.json" ] || continue
     note "tuning $kernel for the CPU"
     aot_runner tune "pretuned/$kernel/$kernel.tile" --shapes "pretuned/$kernel/$kernel.host.shapes.json" --device host \
       --effort quick --budget-seconds 60 --out "$results/$kernel" >"$out/host-$kernel.log" 2>&1 || failed=1
@@ -82,16 +77,15 @@ sanitize() {
   done
 }
 
+# What a kernel is timed with is in bench/peer_shapes.py.
 peers() {
-  local kernel dtypes
+  local kernel
   use_fresh_packs
   for kernel in $kernels; do
     note "$kernel beside its peers"
-    dtypes=f16,bf16,f32
-    [ "$kernel" = vector_add ] && dtypes=f32,f16
     PYTHONPATH=${KAON_PEERS:+$KAON_PEERS/..}:${PYTHONPATH:-} python3 bench/peers.py --lib "$bin/libkaon_pretuned.so" --kernel "$kernel" \
-      --shapes "${KAON_SHAPES:-${shapes[$kernel]}}" --dtypes "${KAON_DTYPES:-$dtypes}" ${KAON_PEERS:+--helion "$KAON_PEERS"} ${KAON_COMPILE:+--compile} \
-      --out "$out/$kernel.json" || failed=1
+      ${KAON_SHAPES:+--shapes "$KAON_SHAPES"} ${KAON_DTYPES:+--dtypes "$KAON_DTYPES"} ${KAON_PEERS:+--helion "$KAON_PEERS"} \
+      ${KAON_COMPILE:+--compile} --out "$out/$kernel.json" || failed=1
   done
 }
 

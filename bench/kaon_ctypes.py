@@ -5,7 +5,8 @@ import os
 import torch
 
 # DLPack's type codes and the bits of each dtype that the benchmarks use.
-_CODES = {torch.float16: (2, 16), torch.bfloat16: (4, 16), torch.float32: (2, 32)}
+_CODES = {torch.float16: (2, 16), torch.bfloat16: (4, 16), torch.float32: (2, 32), torch.float8_e4m3fn: (10, 8),
+          torch.int32: (0, 32), torch.int64: (0, 64)}
 _CUDA = 2
 
 
@@ -17,6 +18,10 @@ class _Tensor(ctypes.Structure):
 
 
 assert ctypes.sizeof(_Tensor) == 48, "kaon_tensor has the layout of DLPack's DLTensor"
+
+
+class _Scalar(ctypes.Structure):
+    _fields_ = [("is_float", ctypes.c_int32), ("reserved", ctypes.c_int32), ("i", ctypes.c_int64), ("f", ctypes.c_double)]
 
 
 class _CallInfo(ctypes.Structure):
@@ -35,6 +40,10 @@ def driver_version():
     with open("/proc/driver/nvidia/version") as file:
         words = file.readline().split()
     return next((word for word in words if word.count(".") == 2 and word[0].isdigit()), "unknown")
+
+
+def _scalar(value):
+    return _Scalar(1, 0, 0, value) if isinstance(value, float) else _Scalar(0, 0, value, 0)
 
 
 def _view(tensor):
@@ -69,17 +78,20 @@ class Kaon:
             self.kernels[name] = handle
         return self.kernels[name]
 
-    def bind(self, name, inputs, outputs):
-        """A function that runs the kernel on torch's current stream and returns "match: config"."""
+    def bind(self, name, inputs, outputs, scalars=()):
+        """A function that runs the kernel on torch's current stream and returns "match: config". Integers among the
+        scalars are integers of the signature, floats its floats."""
         torch.cuda.synchronize()
         kernel = self.kernel(name)
         views = [_view(tensor) for tensor in inputs + outputs]
         pointers = (ctypes.POINTER(_Tensor) * len(views))(*(ctypes.pointer(view[0]) for view in views))
+        values = (_Scalar * len(scalars))(*(_scalar(value) for value in scalars))
         info = _CallInfo()
         self.lib.kaon_match_name.restype = ctypes.c_char_p
 
         def call(keep=(views, inputs, outputs)):
             stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
-            self._check(self.lib.kaon_call(kernel, stream, pointers, len(views), None, 0, ctypes.byref(info)))
+            self._check(self.lib.kaon_call(kernel, stream, pointers, len(views), values, len(values),
+                                           ctypes.byref(info)))
             return f"{self.lib.kaon_match_name(info.match).decode()}: {(info.config or b'').decode()}"
         return call

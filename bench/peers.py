@@ -1,28 +1,33 @@
 """Times Kaon's pretuned kernels beside PyTorch, torch.compile, Helion and a copy kernel, all in one process and one run.
 
-usage: python3 bench/peers.py --lib build/.../libkaon_bench.so --kernel softmax --shapes 4096x1024,4096x12544 \
-           --dtypes f16,bf16 [--compile] [--helion DIR] [--out FILE]
+usage: python3 bench/peers.py --lib build/.../libkaon_bench.so --kernel rms_norm [--shapes 2048x4096,16384x8192] \\
+           [--dtypes f16,bf16] [--compile] [--helion DIR] [--out FILE]
+       python3 bench/peers.py --list
 
-Needs a GPU, torch and cupy; Kaon joins through its C API. Method: 256 MB of L2 cleared before every sample, one call
-captured in a CUDA graph, replayed between two events, candidates rotated within each repetition, median. The copy kernel
-moves the same bytes, 16 a thread, with streaming hints. Every Kaon result is checked against torch in float64 first.
+Needs a GPU, torch and cupy (--list and --help need none of them); Kaon joins through its C API. Method: 256 MB of L2
+cleared before every sample, one call captured in a CUDA graph, replayed between two events, candidates rotated within each
+repetition, median. The copy kernel moves the same bytes, 16 a thread, with streaming hints. Every Kaon result is checked
+against torch in float64 first.
 """
 import argparse
-import ctypes
 import importlib.util
 import json
 import statistics
 import sys
 import time
 
-import cupy
-import numpy
-import torch
-import torch.nn.functional as F
+import peer_shapes
 
-import kaon_ctypes
+if "--list" not in sys.argv and "-h" not in sys.argv and "--help" not in sys.argv:
+    import cupy
+    import numpy
+    import torch
 
-DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
+    import kaon_ctypes
+    import peer_kernels
+
+# Relative error in the 2-norm that a correctly rounded result of the dtype stays far below.
+TOLERANCE = {"f16": 1e-3, "bf16": 8e-3, "f32": 1e-5, "f8": 4e-2}
 
 COPY_SOURCE = r"""
 extern "C" __global__ void copy16(const uint4* from, uint4* to, long long count) {
@@ -31,23 +36,6 @@ extern "C" __global__ void copy16(const uint4* from, uint4* to, long long count)
 }
 extern "C" __global__ void nothing() {}
 """
-
-
-def softmax(shape, dtype):
-    x = torch.randn(shape, device="cuda", dtype=dtype) * 3
-    return [x], [torch.empty_like(x)], lambda x: F.softmax(x, dim=1)
-
-
-def vector_add(shape, dtype):
-    x, y = (torch.randn(shape, device="cuda", dtype=dtype) for _ in range(2))
-    return [x, y], [torch.empty_like(x)], torch.add
-
-
-KERNELS = {"softmax": softmax, "vector_add": vector_add}
-# Helion ships sm90 tuning for these dtypes of these kernels.
-HELION_DTYPES = {"softmax": ("f16",), "vector_add": ("f32",)}
-# Relative error in the 2-norm that a correctly rounded result of the dtype stays far below.
-TOLERANCE = {"f16": 1e-3, "bf16": 8e-3, "f32": 1e-5}
 
 
 def capture(call):
@@ -106,49 +94,71 @@ class CopyKernel:
             self.nothing((1,), (32,), ())
 
 
-def check(name, shape, dtype_name, inputs, outputs, reference):
-    """Relative error of Kaon's result against torch in float64, by blocks of rows to bound memory."""
-    difference = norm = 0.0
-    step = max(1, (1 << 26) // max(1, inputs[0][0].numel() if inputs[0].dim() > 1 else 1))
-    for begin in range(0, shape[0], step):
+def outputs_of(result):
+    return list(result) if isinstance(result, (tuple, list)) else [result]
+
+
+def tolerance(output, dtype_name):
+    return TOLERANCE["f8" if output.element_size() == 1 else dtype_name]
+
+
+def check(what, case, dtype_name):
+    """The largest relative error of Kaon's outputs against torch in float64, by blocks of rows to bound memory where the
+    kernel's rows stand for themselves."""
+    exact = case.exact or case.torch
+    rows = case.outputs[0].shape[0]
+    per_row = max(1, max(t.numel() for t in case.inputs) // max(1, rows))
+    step = max(1, (1 << 26) // per_row) if case.sliced else rows
+    difference, norm = [0.0] * len(case.outputs), [0.0] * len(case.outputs)
+    for begin in range(0, rows, step):
         part = slice(begin, begin + step)
-        expected = reference(*(x[part].double() for x in inputs))
-        difference += (outputs[0][part].double() - expected).norm().item() ** 2
-        norm += expected.norm().item() ** 2
-    error = (difference / norm) ** 0.5
-    if not error < TOLERANCE[dtype_name]:
-        sys.exit(f"{name} {shape} {dtype_name}: relative error {error:.2e}, expected below {TOLERANCE[dtype_name]:.0e}")
-    return error
+        inputs = [x[part] if i in case.sliced else x for i, x in enumerate(case.inputs)]
+        expected = outputs_of(exact(*(x.double() if x.is_floating_point() else x for x in inputs)))
+        for i, (output, want) in enumerate(zip(case.outputs, expected)):
+            got = (output[part] if case.sliced else output).double()
+            difference[i] += (got - want).norm().item() ** 2
+            norm[i] += want.norm().item() ** 2
+    worst = 0.0
+    for output, d, n in zip(case.outputs, difference, norm):
+        error = (d / n) ** 0.5 if n > 0 else d ** 0.5
+        if not error < tolerance(output, dtype_name):
+            sys.exit(f"{what}: relative error {error:.2e}, expected below {tolerance(output, dtype_name):.0e}")
+        worst = max(worst, error)
+    return worst
 
 
-def helion_kernel(root, name):
+def helion_kernel(root, kernel):
+    module_name, name = peer_shapes.HELION_NAMES.get(kernel, (kernel, kernel))
     sys.path[:0] = [root, f"{root}/pretuned_kernels"]
-    spec = importlib.util.spec_from_file_location(f"_peer_{name}", f"{root}/pretuned_kernels/{name}/{name}.py")
+    spec = importlib.util.spec_from_file_location(f"_peer_{module_name}", f"{root}/pretuned_kernels/{module_name}/{module_name}.py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return getattr(module, name)
 
 
-def measure_row(args, kaon, copies, shape, dtype_name):
-    inputs, outputs, reference = KERNELS[args.kernel](shape, DTYPES[dtype_name])
-    for output in outputs:
-        output.fill_(float("nan"))
-    call = kaon.bind(args.kernel, inputs, outputs)
+def measure_row(args, kaon, copies, text, dtype_name):
+    shape, lengths = peer_shapes.parse(args.kernel, text)
+    case = peer_kernels.BUILDERS[args.kernel](shape, peer_kernels.DTYPES[dtype_name], lengths)
+    for output in case.outputs:
+        output.view(torch.uint8).fill_(0xff)  # NaN in every type
+    call = kaon.bind(args.kernel, case.inputs, case.outputs, case.scalars)
     match = call()
     torch.cuda.synchronize()
-    error = check(args.kernel, shape, dtype_name, inputs, outputs, reference)
-    total = sum(t.numel() * t.element_size() for t in inputs + outputs)
-    calls = {"kaon": call, "copy": copies.of_bytes(total), "torch": lambda: reference(*inputs), "empty": copies.empty}
+    error = check(f"{args.kernel} {text} {dtype_name}", case, dtype_name)
+    moved = case.moved_bytes or sum(t.numel() * t.element_size() for t in case.inputs + case.outputs)
+    calls = {"kaon": call, "copy": copies.of_bytes(moved), "torch": lambda: case.torch(*case.inputs), "empty": copies.empty}
     if args.compile:
         torch._dynamo.reset()
-        compiled = torch.compile(reference, dynamic=False)
-        calls["torch_compile"] = lambda: compiled(*inputs)
-    if args.helion and dtype_name in HELION_DTYPES[args.kernel]:
-        peer = helion_kernel(args.helion, args.kernel)
-        calls["helion"] = lambda: peer(*inputs)
+        compiled = torch.compile(case.torch, dynamic=False)
+        calls["torch_compile"] = lambda: compiled(*case.inputs)
+    if args.helion and case.helion and dtype_name in peer_shapes.HELION_DTYPES.get(args.kernel, ()):
+        calls["helion"] = case.helion(helion_kernel(args.helion, args.kernel))
     times = measure(calls, args.reps)
     row = {"dtype": dtype_name, "shape": list(shape)}
+    if lengths:
+        row["lengths"] = lengths
+    row["bytes"] = moved
     row.update({f"{name}_us": round(us, 2) for name, us in times.items() if name != "empty"})
     row["variant"], row["relative_error"] = match, float(f"{error:.2e}")
     print(json.dumps(row), flush=True)
@@ -157,20 +167,28 @@ def measure_row(args, kaon, copies, shape, dtype_name):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--lib", required=True, help="shared library with Kaon's C API and the pretuned tables")
-    parser.add_argument("--kernel", required=True, choices=sorted(KERNELS))
-    parser.add_argument("--shapes", required=True, help="comma-separated: 4096x1024,2048x32768")
-    parser.add_argument("--dtypes", default="f16")
+    parser.add_argument("--list", action="store_true", help="print the kernels with their dims, dtypes and default shapes")
+    parser.add_argument("--lib", help="shared library with Kaon's C API and the pretuned tables")
+    parser.add_argument("--kernel", choices=sorted(peer_shapes.KERNELS))
+    parser.add_argument("--shapes", help="comma-separated: 4096x1024,2048x32768; 512x128x256:power for jagged kernels")
+    parser.add_argument("--dtypes", help="comma-separated: f16,bf16,f32")
     parser.add_argument("--reps", type=int, default=40)
     parser.add_argument("--compile", action="store_true", help="also time torch.compile")
     parser.add_argument("--helion", help="folder of a Helion checkout: also time its shipped kernel")
     parser.add_argument("--out", help="write the rows here as JSON")
     args = parser.parse_args()
+    if args.list:
+        return print(peer_shapes.listing())
+    if not args.lib or not args.kernel:
+        parser.error("--lib and --kernel are needed to measure")
+    _, dtypes, shapes = peer_shapes.KERNELS[args.kernel]
+    dtypes = args.dtypes.split(",") if args.dtypes else dtypes.split()
+    shapes = args.shapes.split(",") if args.shapes else shapes
     kaon, copies = kaon_ctypes.Kaon(args.lib), CopyKernel()
     rows, empties = [], []
-    for dtype_name in args.dtypes.split(","):
-        for text in args.shapes.split(","):
-            row, empty = measure_row(args, kaon, copies, tuple(int(v) for v in text.split("x")), dtype_name)
+    for dtype_name in dtypes:
+        for text in shapes:
+            row, empty = measure_row(args, kaon, copies, text, dtype_name)
             rows.append(row)
             empties.append(empty)
             torch.cuda.empty_cache()

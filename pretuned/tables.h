@@ -1,13 +1,12 @@
-// The generated tables of this folder, one list per kernel and kind of hardware; defined in the .gen.cpp files.
+// The kernels of this folder with what was tuned for them: CMake lists the tables that are there.
 #pragma once
 
-#include "runtime/launch/kernel_table.h"
+#include "runtime/launch/kernel.h"
 
-namespace kaon::tables {
+namespace kaon {
 
-extern const KernelTableList softmax_host_list;
-extern const KernelTableList softmax_sm90_list;
-extern const KernelTableList vector_add_host_list;
-extern const KernelTableList vector_add_sm90_list;
+/// The kernel `name` with its tables, one per kind of hardware that it was tuned on. One that was tuned on none is known
+/// by name, serves packs that the program loads, and says otherwise what is missing when it is called.
+Kernel pretuned_kernel(const char* name);
 
-}  // namespace kaon::tables
+}  // namespace kaon

@@ -85,8 +85,9 @@ enum class RecipeKind : uint8_t {
 };
 struct Recipe {
   RecipeKind kind = RecipeKind::kDefault;
-  double low = 0;   // kNormal: mean. kUniform, kSorted: lowest value. kConstant: the value
-  double high = 1;  // kNormal: standard deviation. kUniform, kSorted: highest value, inclusive for integers. Offsets: the last
+  double low = 0;  // kNormal: mean. kUniform, kSorted: lowest value. kConstant: the value
+  double high =
+      1;  // kNormal: standard deviation. kUniform, kSorted: highest value, inclusive for integers. Offsets: the last
   friend bool operator==(const Recipe&, const Recipe&) = default;
 };
 

@@ -5,7 +5,7 @@
 namespace kaon {
 
 const Kernel& softmax_kernel() {
-  static const Kernel kernel("softmax", {&tables::softmax_sm90_list, &tables::softmax_host_list});
+  static const Kernel kernel = pretuned_kernel("softmax");
   return kernel;
 }
 

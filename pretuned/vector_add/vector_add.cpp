@@ -5,7 +5,7 @@
 namespace kaon {
 
 const Kernel& vector_add_kernel() {
-  static const Kernel kernel("vector_add", {&tables::vector_add_sm90_list, &tables::vector_add_host_list});
+  static const Kernel kernel = pretuned_kernel("vector_add");
   return kernel;
 }
 

@@ -1,0 +1,22 @@
+// Layer norm of items of different lengths: the typed host function.
+#pragma once
+
+#include "runtime/launch/kernel.h"
+#include "runtime/launch/tensor.h"
+
+namespace kaon {
+
+/// out[r, f] = (x[r, f] - mean) / sqrt(variance + eps), with mean and variance over all features of all rows of the
+/// item that r belongs to; computed in f32. Item b has the rows from offsets[b] up to but not including offsets[b + 1].
+///
+/// x, out: [NNZ, F], both f16, bf16 or f32; offsets: [B + 1], i64. Any strides, fastest when the last is 1.
+/// `offsets` starts at 0, ascends and ends at NNZ; anything else reads and writes outside the tensors. `out` must not
+/// overlap an input. Asynchronous on `stream` (a CUstream; CPU tensors: done on return). Errors: those of Kernel::call.
+/// `info`, if given, says which variant served the call.
+Status jagged_layer_norm(void* stream, const TensorView& x, const TensorView& offsets, float eps, const TensorView& out,
+                         CallInfo* info = nullptr);
+
+/// The kernel behind it: preload(), query().
+const Kernel& jagged_layer_norm_kernel();
+
+}  // namespace kaon

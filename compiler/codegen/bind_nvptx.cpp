@@ -69,6 +69,12 @@ class NvptxBinder {
         return b_.CreateBitCast(intrinsic(llvm::Intrinsic::nvvm_ff2f16x2_rn, {args_[1], args_[0]}), b_.getInt32Ty());
       case DeviceFunction::kF32PairToBf16:
         return b_.CreateBitCast(intrinsic(llvm::Intrinsic::nvvm_ff2bf16x2_rn, {args_[1], args_[0]}), b_.getInt32Ty());
+      case DeviceFunction::kF32PairToE4M3:  // LLVM 19 has no intrinsics for 8 bits
+        return assembly("cvt.rn.satfinite.e4m3x2.f32 $0, $2, $1;", "=h,f,f", b_.getInt16Ty(), args_, Effect::kNone);
+      case DeviceFunction::kF32PairToE5M2:
+        return assembly("cvt.rn.satfinite.e5m2x2.f32 $0, $2, $1;", "=h,f,f", b_.getInt16Ty(), args_, Effect::kNone);
+      case DeviceFunction::kE4M3PairToF16:
+        return assembly("cvt.rn.f16x2.e4m3x2 $0, $1;", "=r,h", b_.getInt32Ty(), args_, Effect::kNone);
       case DeviceFunction::kExp2F32: return intrinsic(llvm::Intrinsic::nvvm_ex2_approx_ftz_f, {args_[0]});
       case DeviceFunction::kLog2F32: return intrinsic(llvm::Intrinsic::nvvm_lg2_approx_f, {args_[0]});
       case DeviceFunction::kRcpF32: return intrinsic(llvm::Intrinsic::nvvm_rcp_rn_f, {args_[0]});

@@ -250,6 +250,9 @@ class Lowering {
   llvm::Value* widen(llvm::Value* value, DType dtype) { return cast_value(value, dtype, compute_type(dtype)); }
   llvm::Value* narrow(llvm::Value* value, DType dtype) { return cast_value(value, compute_type(dtype), dtype); }
   llvm::Value* f64_to_f32_odd(llvm::Value* value);
+  bool converts_pairs(DType from, DType to) const;
+  llvm::Value* f32_pair_to(DType to, llvm::Value* low, llvm::Value* high);
+  llvm::Value* e4m3_pair_to_f16(llvm::Value* low, llvm::Value* high);
   llvm::Value* f32_to_f8(llvm::Value* value, DType to);
   llvm::Value* f8_to_f32(llvm::Value* value, DType from);
 

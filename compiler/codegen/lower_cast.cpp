@@ -17,22 +17,41 @@ void Lowering::lower_cast(const Op& op) {
   define(op.result(), cast_registers(registers(operand), kernel_.type(operand).dtype, kernel_.type(op.result()).dtype));
 }
 
+/// One instruction converts two where the hardware has one; the halves meet again in the words of a vector store.
 Registers Lowering::cast_registers(const Registers& from, DType from_type, DType to_type) {
   Registers result;
-  const bool in_pairs = from_type == DType::kF32 && (to_type == DType::kF16 || to_type == DType::kBF16);
-  if (!in_pairs) {
-    for (llvm::Value* value : from) result.push_back(cast_value(value, from_type, to_type));
-    return result;
+  size_t next = 0;
+  for (; next + 1 < from.size() && converts_pairs(from_type, to_type); next += 2) {
+    llvm::Value* pair = is_f8(from_type) ? e4m3_pair_to_f16(from[next], from[next + 1])
+                                         : f32_pair_to(to_type, from[next], from[next + 1]);
+    llvm::Type* half = b_.getIntNTy(pair->getType()->getIntegerBitWidth() / 2);
+    for (llvm::Value* part : {pair, b_.CreateLShr(pair, half->getIntegerBitWidth())}) {
+      llvm::Value* value = b_.CreateTrunc(part, half);
+      result.push_back(is_f8(from_type) ? cast_value(value, DType::kF16, to_type) : value);
+    }
   }
-  // One instruction converts two; the halves meet again in the words of a vector store.
-  const auto function = to_type == DType::kF16 ? DeviceFunction::kF32PairToF16 : DeviceFunction::kF32PairToBf16;
-  for (size_t i = 0; i + 1 < from.size(); i += 2) {
-    llvm::Value* pair = call(function, {from[i], from[i + 1]});
-    result.push_back(b_.CreateTrunc(pair, b_.getInt16Ty()));
-    result.push_back(b_.CreateTrunc(b_.CreateLShr(pair, 16), b_.getInt16Ty()));
-  }
-  if (from.size() % 2 != 0) result.push_back(cast_value(from.back(), from_type, to_type));
+  for (; next < from.size(); ++next) result.push_back(cast_value(from[next], from_type, to_type));
   return result;
+}
+
+/// f8e5m2 is the upper half of f16, and needs no instruction of its own to be read.
+bool Lowering::converts_pairs(DType from, DType to) const {
+  const bool has_f8 = !target_.is_host && target_.sm >= 89;
+  if (from == DType::kF8E4M3) return has_f8 && to != DType::kF8E4M3;
+  return from == DType::kF32 && (to == DType::kF16 || to == DType::kBF16 || (is_f8(to) && has_f8));
+}
+
+llvm::Value* Lowering::f32_pair_to(DType to, llvm::Value* low, llvm::Value* high) {
+  const DeviceFunction function = to == DType::kF16      ? DeviceFunction::kF32PairToF16
+                                  : to == DType::kBF16   ? DeviceFunction::kF32PairToBf16
+                                  : to == DType::kF8E4M3 ? DeviceFunction::kF32PairToE4M3
+                                                         : DeviceFunction::kF32PairToE5M2;
+  return call(function, {low, high});
+}
+
+llvm::Value* Lowering::e4m3_pair_to_f16(llvm::Value* low, llvm::Value* high) {
+  llvm::Value* upper = b_.CreateShl(b_.CreateZExt(high, b_.getInt16Ty()), 8);
+  return call(DeviceFunction::kE4M3PairToF16, {b_.CreateOr(b_.CreateZExt(low, b_.getInt16Ty()), upper)});
 }
 
 llvm::Value* Lowering::cast_value(llvm::Value* value, DType from, DType to) {

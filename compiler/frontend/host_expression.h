@@ -6,7 +6,7 @@
 #include <string>
 
 #include "compiler/frontend/ast.h"
-#include "compiler/frontend/host_int.h"
+#include "compiler/ir/host_int.h"
 #include "compiler/support/diagnostics.h"
 
 namespace kaon::compiler {

@@ -8,7 +8,7 @@
 
 #include "compiler/frontend/ast.h"
 #include "compiler/frontend/frontend.h"
-#include "compiler/frontend/host_int.h"
+#include "compiler/ir/host_int.h"
 #include "compiler/support/diagnostics.h"
 #include "runtime/base/signature.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compiler/frontend/ast.h"
-#include "compiler/frontend/host_int.h"
+#include "compiler/ir/host_int.h"
 #include "compiler/ir/ir.h"
 
 namespace kaon::compiler {

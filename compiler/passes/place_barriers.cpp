@@ -8,23 +8,22 @@
 #include <string>
 #include <utility>
 
-#include "compiler/ir/updates.h"
-#include "compiler/ir/walk.h"
+#include "compiler/passes/store_order.h"
 
 namespace kaon::compiler {
 
 namespace {
 
-/// Buffers that have been written (in which layouts) or read since the last barrier on some path, and tensors that some
-/// op updates, with how their elements were divided among threads when they were stored to.
+/// Buffers that have been written (in which layouts) or read since the last barrier on some path, and stores that
+/// others may have to wait for.
 struct Pending {
   std::map<int64_t, std::set<std::string>> written;
-  std::map<int64_t, std::set<std::string>> stored;
+  std::set<const Op*> stored;
   std::set<int64_t> read;
 
   void merge(const Pending& other) {
     for (const auto& [buffer, layouts] : other.written) written[buffer].insert(layouts.begin(), layouts.end());
-    for (const auto& [tensor, places] : other.stored) stored[tensor].insert(places.begin(), places.end());
+    stored.insert(other.stored.begin(), other.stored.end());
     read.insert(other.read.begin(), other.read.end());
   }
   friend bool operator==(const Pending& a, const Pending& b) {
@@ -35,11 +34,8 @@ struct Pending {
 /// Follows the accesses of a region tree. Where one needs a barrier, it inserts one, or only notes that one is missing.
 class Follower {
  public:
-  Follower(const Kernel& kernel, bool inserts) : kernel_(kernel), inserts_(inserts) {
-    walk(kernel.body, [&](const Op& op, const ConstOpPlace&) {
-      if (is_update(op)) updated_.insert(op.int_attr("tensor"));
-    });
-  }
+  Follower(const Kernel& kernel, const StoreOrder& order, bool inserts)
+      : kernel_(kernel), order_(order), inserts_(inserts) {}
   bool found_missing() const { return found_missing_; }
 
   /// What is pending behind `region` when `pending` is before it.
@@ -78,9 +74,9 @@ class Follower {
     if (op.kind == OpKind::kDotShared) {
       return pending.written.count(op.int_attr("a")) > 0 || pending.written.count(op.int_attr("b")) > 0;
     }
-    if (is_ordered_store(op)) {
-      const auto stored = pending.stored.find(op.int_attr("tensor"));
-      return stored != pending.stored.end() && (moves(op) || stored->second != std::set<std::string>{place_text(op)});
+    if (op.kind == OpKind::kStore) {
+      return std::any_of(pending.stored.begin(), pending.stored.end(),
+                         [&](const Op* earlier) { return order_.must_wait(*earlier, op); });
     }
     if (op.kind != OpKind::kSharedStore) return false;
     if (pending.read.count(buffer) > 0) return true;
@@ -91,31 +87,8 @@ class Follower {
   void note_access(const Op& op, Pending* pending) const {
     if (op.kind == OpKind::kSharedLoad) pending->read.insert(op.int_attr("buffer"));
     if (op.kind == OpKind::kDotShared) pending->read.insert({op.int_attr("a"), op.int_attr("b")});
-    if (is_ordered_store(op)) pending->stored[op.int_attr("tensor")].insert(place_text(op));
+    if (order_.is_ordered(op)) pending->stored.insert(&op);
     if (op.kind == OpKind::kSharedStore) pending->written[op.int_attr("buffer")].insert(layout_text(op));
-  }
-
-  /// Of what threads read back when they update it, the order of stores matters.
-  bool is_ordered_store(const Op& op) const {
-    return op.kind == OpKind::kStore && updated_.count(op.int_attr("tensor")) > 0;
-  }
-
-  /// Which thread an element belongs to: two stores with the same text leave each element to one thread.
-  std::string place_text(const Op& store) const {
-    std::string text = kernel_.layout(store.operands[0]).to_string();
-    for (const AxisId axis : kernel_.type(store.operands[0]).axes) text += " " + std::to_string(axis);
-    for (const Indexer& indexer : store.index_attr("index")) {
-      text += " " + std::to_string(static_cast<int>(indexer.kind)) + ":" + std::to_string(indexer.axis);
-    }
-    return text;
-  }
-
-  /// Whether an element's thread also depends on a value, as where a slice begins.
-  static bool moves(const Op& store) {
-    const std::vector<Indexer>& index = store.index_attr("index");
-    return std::any_of(index.begin(), index.end(), [](const Indexer& indexer) {
-      return indexer.kind == Indexer::Kind::kTile || (indexer.kind == Indexer::Kind::kAxis && indexer.operand >= 0);
-    });
   }
 
   /// Stores by strides are the parts of one array, which do not overlap.
@@ -144,20 +117,20 @@ class Follower {
   }
 
   const Kernel& kernel_;
+  const StoreOrder& order_;
   bool inserts_;
-  std::set<int64_t> updated_;  // tensors
   bool found_missing_ = false;
 };
 
 /// Takes out each barrier that later ones have made unnecessary: those of a loop's first round, before its end was
 /// known.
-void prune(Kernel& kernel, Region* region) {
+void prune(Kernel& kernel, const StoreOrder& order, Region* region) {
   for (size_t i = 0; i < region->ops.size(); ++i) {
-    for (Region& inner : region->ops[i]->regions) prune(kernel, &inner);
+    for (Region& inner : region->ops[i]->regions) prune(kernel, order, &inner);
     if (region->ops[i]->kind != OpKind::kBarrier) continue;
     std::unique_ptr<Op> barrier = std::move(region->ops[i]);
     region->ops.erase(region->ops.begin() + static_cast<ptrdiff_t>(i));
-    Follower check(kernel, /*inserts=*/false);
+    Follower check(kernel, order, /*inserts=*/false);
     check.follow(&kernel.body, Pending());
     if (check.found_missing()) {
       region->ops.insert(region->ops.begin() + static_cast<ptrdiff_t>(i), std::move(barrier));
@@ -170,8 +143,9 @@ void prune(Kernel& kernel, Region* region) {
 }  // namespace
 
 Status place_barriers(Kernel& kernel, const Target&) {
-  Follower(kernel, /*inserts=*/true).follow(&kernel.body, Pending());
-  prune(kernel, &kernel.body);
+  const StoreOrder order(kernel);
+  Follower(kernel, order, /*inserts=*/true).follow(&kernel.body, Pending());
+  prune(kernel, order, &kernel.body);
   return Status::ok();
 }
 

@@ -12,6 +12,7 @@
 #include "compiler/ir/dot_rules.h"
 #include "compiler/ir/walk.h"
 #include "compiler/passes/roll_loop.h"
+#include "compiler/passes/store_places.h"
 
 namespace kaon::compiler {
 
@@ -21,17 +22,18 @@ namespace {
 class RegionRoller {
  public:
   RegionRoller(Kernel& kernel, RollContext& context, Region& region)
-      : kernel_(kernel), context_(context), region_(region) {}
+      : kernel_(kernel), context_(context), region_(region), stores_(kernel) {}
 
   Status run() {
     find_levels();
     std::vector<std::unique_ptr<Op>> old = std::move(region_.ops);
     region_.ops.clear();
-    for (int level = 0; level <= last_level_; ++level) {
+    const int last_loop = last_level_ + last_phase_;
+    for (int level = 0; level <= last_loop; ++level) {
       emit_plain(&old, level);
       KAON_RETURN_IF_ERROR(emit_loop(old, level));
     }
-    emit_plain(&old, last_level_ + 1);
+    emit_plain(&old, last_loop + 1);
     for (auto& op : old) {
       if (op) context_.keep_alive(std::move(op));
     }
@@ -43,6 +45,7 @@ class RegionRoller {
     int level = 0;          // loop that computes it, or loops that must have run before
     bool is_along = false;  // computed lane by lane along the axis: repeated where it is needed
     bool is_root = false;   // a reduction or effect that a loop does
+    int phase = 0;          // an effect: loops with effects that must have run before
   };
 
   int level_of(ValueId value) const {
@@ -63,7 +66,7 @@ class RegionRoller {
 
   void find_levels() {
     int effects = 0;  // effects keep their order
-    bool stored_along = false;
+    int phases = 0;   // loops with effects so far
     for (const auto& op : region_.ops) {
       Place place;
       place.level = operand_level(*op);
@@ -75,25 +78,81 @@ class RegionRoller {
         last_level_ = std::max(last_level_, place.level);
         for (const ValueId result : op->results) value_levels_[result] = place.level + 1;
       } else if (place.is_root) {
+        wait_for_stores(*op, &place);
         last_level_ = std::max(last_level_, place.level);
-        stored_along = true;
+        last_phase_ = std::max(last_phase_, place.phase);
+        phases = std::max(phases, place.phase + 1);
       } else {
-        if (!op_info(op->kind).pure) {
-          place.level = stored_along ? kAfterAll : std::max(place.level, effects);
-          effects = place.level;
+        if (has_effects(*op)) {
+          place.phase = phases;
+          effects = place.level = std::max(place.level, effects);
         }
-        for (const ValueId result : op->results) value_levels_[result] = place.level;
+        for (const ValueId result : op->results) value_levels_[result] = place.phase > 0 ? kAfterAll : place.level;
       }
       places_[op.get()] = place;
+      if (has_effects(*op)) effects_.push_back(op.get());
     }
+  }
+
+  /// Puts a store along the axis behind all earlier stores to its elements. One that walks with it stores to an element
+  /// in the same turn.
+  void wait_for_stores(const Op& effect, Place* place) const {
+    if (effect.kind != OpKind::kStore) return;
+    for (const Op* earlier : effects_) {
+      if (!may_overwrite(*earlier, effect)) continue;
+      const Place& before = places_.at(earlier);
+      if (before.is_root) {
+        place->phase = std::max(place->phase, walk_together(*earlier, effect) ? before.phase : before.phase + 1);
+      } else {
+        place->phase = std::max(place->phase, before.phase);
+        place->level = std::max(place->level, before.level);
+      }
+    }
+  }
+
+  /// Whether some store of `op` may reach an element that `later` does.
+  bool may_overwrite(const Op& op, const Op& later) const {
+    const auto meets = [&](const Op& store) {
+      return store.kind == OpKind::kStore && store.int_attr("tensor") == later.int_attr("tensor") &&
+             !stores_.are_apart(store, later);
+    };
+    bool found = meets(op);
+    for (const Region& region : op.regions) {
+      walk(region, [&](const Op& inner, const ConstOpPlace&) { found = found || meets(inner); });
+    }
+    return found;
+  }
+
+  bool walk_together(const Op& a, const Op& b) const {
+    const std::vector<Indexer>& index = a.index_attr("index");
+    for (size_t dim = 0; dim < index.size(); ++dim) {
+      if (index[dim].kind == Indexer::Kind::kAxis && index[dim].axis == context_.axis() &&
+          stores_.walk_together(a, b, dim))
+        return true;
+    }
+    return false;
+  }
+
+  static bool has_effects(const Op& op) {
+    bool found = is_effect(op);
+    for (const Region& region : op.regions) {
+      walk(region, [&](const Op& inner, const ConstOpPlace&) { found = found || is_effect(inner); });
+    }
+    return found;
+  }
+
+  /// Where an op is emitted: the number of the loop that does it or comes next.
+  int position(const Op& op) const {
+    const Place& place = places_.at(&op);
+    if (place.is_root && is_effect(op)) return last_level_ + place.phase;
+    if (place.phase > 0) return last_level_ + place.phase;
+    return std::min(place.level, last_level_ + 1);
   }
 
   /// Ops that do not run along the axis and are ready before loop `level`.
   void emit_plain(std::vector<std::unique_ptr<Op>>* old, int level) {
     for (auto& op : *old) {
-      if (!op) continue;
-      const Place& place = places_[op.get()];
-      if (place.is_along || place.is_root || std::min(place.level, last_level_ + 1) != level) continue;
+      if (!op || places_[op.get()].is_along || places_[op.get()].is_root || position(*op) != level) continue;
       region_.ops.push_back(std::move(op));
     }
   }
@@ -101,8 +160,7 @@ class RegionRoller {
   Status emit_loop(const std::vector<std::unique_ptr<Op>>& old, int level) {
     std::vector<const Op*> roots;
     for (const auto& op : old) {
-      if (!op || !places_[op.get()].is_root) continue;
-      if (is_effect(*op) ? level == last_level_ : places_[op.get()].level == level) roots.push_back(op.get());
+      if (op && places_[op.get()].is_root && position(*op) == level) roots.push_back(op.get());
     }
     if (roots.empty()) return Status::ok();
     return emit_rolled_loop(kernel_, context_, region_, roots);
@@ -114,7 +172,10 @@ class RegionRoller {
   Region& region_;
   std::map<const Op*, Place> places_;
   std::map<ValueId, int> value_levels_;
+  StorePlaces stores_;
+  std::vector<const Op*> effects_;  // so far
   int last_level_ = 0;
+  int last_phase_ = 0;
 };
 
 /// Regions that hold roots of the axis, outermost first, in program order.

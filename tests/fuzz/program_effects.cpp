@@ -1,4 +1,5 @@
-// Random stores and atomics: each has an output of its own, so that what it holds depends on no order.
+// Random stores and atomics: each has an output of its own, so that what it holds depends on no order, but for what is
+// stored to a second time right away.
 #include <algorithm>
 #include <cstddef>
 
@@ -84,8 +85,34 @@ void ProgramWriter::write_store() {
     line("store(" + tensor.name + ", " + place(tensor) + ", " + text + ", mask=" + mask + ");");
   } else {
     line(tensor.name + "[" + tensor.subscript + "] = " + text + ";");
+    if (part.empty() && choices_.one_in(4)) write_second_store(tensor, type);
   }
   outputs_.push_back(tensor);
+}
+
+/// Changes what was just stored: all of it, or the first half of a whole dimension.
+void ProgramWriter::write_second_store(const Tensor& tensor, const ValueType& type) {
+  const bool is_scattered = tensor.subscript.find('[') != std::string::npos;
+  const size_t whole = tensor.subscript.find(':');
+  const bool is_small = tensor.dtype == DType::kF8E4M3 || tensor.dtype == DType::kF8E5M2;
+  if (choices_.below(2) == 0 && whole != std::string::npos &&
+      tensor.subscript.find(':', whole + 1) == std::string::npos) {
+    const std::string where = tensor.subscript;
+    const bool is_second_half = whole > 0 && where[whole - 1] != ' ';
+    if (is_second_half) return;  // of a longer dimension
+    std::string half;
+    for (const int id : type.axes) {
+      const WriterAxis& axis = axes_[static_cast<size_t>(id)];
+      if (!axis.is_tile)
+        half = axis.constant > 0 ? std::to_string((axis.constant + 1) / 2) : "(" + axis.dim + " + 1) / 2";
+    }
+    line(tensor.name + "[" + where.substr(0, whole) + "0:" + half + where.substr(whole + 1) +
+         "] = " + (is_small ? std::string(dtype_name(tensor.dtype)) + "(1.0)" : literal(tensor.dtype)) + ";");
+  } else if (!is_scattered && !is_small && tensor.dtype != DType::kBool) {
+    static constexpr const char* kOperators[] = {" += ", " -= ", " *= "};
+    const std::string change = choices_.pick(kOperators);
+    line(tensor.name + "[" + tensor.subscript + "]" + change + value({tensor.dtype, type.axes}, 2) + ";");
+  }
 }
 
 /// Places below 5 for the first `count` axes of the type, some of them negative where `mask` is to leave those out.

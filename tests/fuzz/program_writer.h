@@ -75,6 +75,7 @@ class ProgramWriter {
   // -- program_effects.cpp: what is left in memory
   bool place_axes(ValueType* type, Tensor* tensor);
   void write_store();
+  void write_second_store(const Tensor& tensor, const ValueType& type);
   std::string store_places(const ValueType& type, Tensor* tensor);
   void write_atomic();
   static std::string place(const Tensor& tensor);

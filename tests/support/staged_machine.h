@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/ir/ir.h"
@@ -23,6 +24,12 @@ struct SimByte {
   int64_t write = -1;  // running number of the write, -1: never
   int writer = -1;     // thread, if written in this epoch
   int reader = -1;     // thread, if read in this epoch; -2: several
+};
+
+/// Who stored to an element of a tensor since the last barrier.
+struct SimStore {
+  const Op* op = nullptr;
+  int thread = 0;
 };
 
 class StagedMachine {
@@ -70,6 +77,7 @@ class StagedMachine {
   bool exists(const Type& type, const Layout& layout, int thread, uint32_t reg, int only_dim = -1);
   void run_access(const Op& op);
   bool element_index(const Op& op, int thread, uint32_t reg, std::vector<int64_t>* index);
+  void check_order(const Op& op, int64_t address, int thread);
   void check_vectors(const Op& op, const std::vector<bool>& active, const std::vector<int64_t>& addresses, int thread);
   void run_shared_store(const Op& op);
   void run_shared_load(const Op& op);
@@ -83,6 +91,7 @@ class StagedMachine {
   std::vector<Values> values_;
   std::map<AxisId, int64_t> begins_;
   std::vector<SimByte> shared_;
+  std::map<std::pair<int64_t, int64_t>, SimStore> stores_;  // by tensor and address
   int64_t num_writes_ = 0;
   int64_t program_ = 0;
   Status status_;

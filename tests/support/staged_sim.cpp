@@ -53,6 +53,7 @@ Status StagedMachine::run_program(int64_t program) {
   values_.assign(kernel_.values.size(), {});
   begins_.clear();
   shared_.assign(kernel_.plan.shared_bytes, {});
+  stores_.clear();
   for (size_t i = 0; i < kernel_.scalar_params.size(); ++i) {
     allocate(kernel_.scalar_params[i]);
     const ScalarParam& param = kernel_.signature.scalars[i];

@@ -112,11 +112,23 @@ void StagedMachine::run_access(const Op& op) {
       } else if (!cell(tile, t, r).is_defined) {
         return fail(op, "stores a value that was never computed");
       } else {
+        check_order(op, address, t);
         element = is_update(op) ? compute(op, {element, cell(tile, t, r).value}) : cell(tile, t, r).value;
       }
     }
     check_vectors(op, active, addresses, t);
   }
+}
+
+/// Stores of several threads to one element happen in an order, unless they are one scatter's.
+void StagedMachine::check_order(const Op& op, int64_t address, int thread) {
+  SimStore& last = stores_[{op.int_attr("tensor"), address}];
+  const auto& index = op.index_attr("index");
+  const bool is_scatter =
+      std::any_of(index.begin(), index.end(), [](const Indexer& i) { return i.kind == Indexer::Kind::kTile; });
+  if (last.op != nullptr && last.thread != thread && !(last.op == &op && is_scatter))
+    fail(op, "race: stores to what another thread has just stored to");
+  last = {&op, thread};
 }
 
 /// The promises of `vector` and `edge`, register group by register group.
@@ -226,6 +238,7 @@ void StagedMachine::run_shared_load(const Op& op) {
 void StagedMachine::run_barrier() {
   ++counts.barriers;
   for (SimByte& byte : shared_) byte.writer = byte.reader = -1;
+  stores_.clear();
 }
 
 }  // namespace kaon::compiler

@@ -1,5 +1,5 @@
 // Extents have one normal form, and what it says equals what is evaluated at a call.
-#include "compiler/frontend/host_int.h"
+#include "compiler/ir/host_int.h"
 
 #include <gtest/gtest.h>
 
@@ -46,6 +46,18 @@ TEST(HostInt, GivesUpBeforeItGrowsOrOverflows) {
     value = product ? HostInt::binary(ExprOp::kMod, *product, HostInt(7)) : std::nullopt;
   }
   EXPECT_LT(steps, 64);
+}
+
+TEST(HostInt, IsReadFromAnExpression) {
+  Signature signature;
+  signature.dims = {"M", "H"};
+  const Expr rows = Expr::slot(0), half = Expr::slot(1);
+  const HostInt whole = HostInt::from_expr(half * Expr(2), signature).value();
+  const HostInt rest = HostInt::from_expr(Expr(2) * half - half, signature).value();
+  EXPECT_EQ(whole.to_string(), "2*H");
+  EXPECT_TRUE(apply(ExprOp::kSub, whole, rest) == rest);
+  EXPECT_TRUE(HostInt::from_expr(ceil_div(rows, Expr(4)) * half, signature).value().is_natural());
+  EXPECT_FALSE(HostInt::from_expr(rows - half, signature).value().is_natural());
 }
 
 TEST(HostInt, NormalFormEqualsDirectEvaluation) {

@@ -1,5 +1,5 @@
 // Polynomial arithmetic with a bound on how large an expression may grow.
-#include "compiler/frontend/host_int.h"
+#include "compiler/ir/host_int.h"
 
 #include <algorithm>
 
@@ -41,6 +41,28 @@ HostInt HostInt::slot(const std::string& name, int slot, bool is_natural) {
   result.terms_[{name}] = 1;
   result.atoms_[name] = {Expr::slot(slot), is_natural};
   return result;
+}
+
+std::optional<HostInt> HostInt::from_expr(const Expr& expr, const Signature& signature) {
+  const std::vector<std::string> names = signature.slot_names();
+  const int first_dim = signature.dim_slot(0);
+  const int end_dim = signature.dim_slot(static_cast<int>(signature.dims.size()));
+  std::vector<HostInt> stack;
+  for (const ExprStep& step : expr.steps()) {
+    if (step.op == ExprOp::kConst) {
+      stack.emplace_back(step.operand);
+    } else if (step.op == ExprOp::kSlot) {
+      const auto at = static_cast<int>(step.operand);
+      stack.push_back(slot(names[static_cast<size_t>(at)], at, at >= first_dim && at < end_dim));
+    } else {
+      const HostInt b = std::move(stack.back());
+      stack.pop_back();
+      const std::optional<HostInt> result = binary(step.op, stack.back(), b);
+      if (!result) return std::nullopt;
+      stack.back() = *result;
+    }
+  }
+  return stack.back();
 }
 
 void HostInt::add_term(const Monomial& monomial, int64_t factor) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/base/expr.h"
+#include "runtime/base/signature.h"
 
 namespace kaon::compiler {
 
@@ -17,6 +18,8 @@ class HostInt {
   HostInt(int64_t constant = 0);
   /// A value of a call. `is_natural` when it is never negative, as an extent.
   static HostInt slot(const std::string& name, int slot, bool is_natural);
+  /// The normal form of an expression over the slots of a call. Empty as for binary().
+  static std::optional<HostInt> from_expr(const Expr& expr, const Signature& signature);
 
   /// Empty when the normal form would grow beyond what a launch should evaluate, or a constant overflows.
   static std::optional<HostInt> binary(ExprOp op, const HostInt& a, const HostInt& b);

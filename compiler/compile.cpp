@@ -50,12 +50,7 @@ Status check_resources(const CompiledVariant& variant, const Target& target) {
 
 Result<CompiledVariant> compile(const Kernel& logical, const Config& config, const Target& target,
                                 const CompileOptions& options, EmitUntil until) {
-  Kernel checked;
-  if (options.checked) {
-    checked = clone(logical);
-    KAON_RETURN_IF_ERROR(insert_checks(checked, options.source));
-  }
-  KAON_ASSIGN_OR_RETURN(Kernel staged, run_pipeline(options.checked ? checked : logical, config, target));
+  KAON_ASSIGN_OR_RETURN(Kernel staged, run_pipeline(logical, config, target));
   // Only now: what asserts ask for had a part in which knobs there are.
   if (!options.checked) erase_asserts(staged);
   CompiledVariant variant;

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "compiler/ir/ir.h"
-#include "compiler/support/source.h"
 #include "compiler/target/target.h"
 #include "runtime/base/status.h"
 #include "runtime/base/variant.h"
@@ -14,8 +13,7 @@
 namespace kaon::compiler {
 
 struct CompileOptions {
-  bool checked = false;         // --checked: asserts and indices out of range stop the program, with their place
-  const SourceFile* source = nullptr;  // checked: the file that places are in
+  bool checked = false;         // asserts stay, among them those that insert_checks() put in; otherwise all are left out
   bool keep_llvm = false;       // fill CompiledVariant::llvm_ir
   std::string ptxas;            // path; empty: find_ptxas()
   double child_timeout_s = 60;  // limit for one ptxas or ld

@@ -62,13 +62,18 @@ json resources_json(const Resources& r) {
 }  // namespace
 
 std::string encode_job(const CompileJob& job) {
-  return to_line({{"kernel", job.logical_ir}, {"target", job.target}, {"ptxas", job.ptxas}, {"timeout", job.child_timeout_s}});
+  return to_line({{"kernel", job.logical_ir},
+                  {"target", job.target},
+                  {"ptxas", job.ptxas},
+                  {"checked", job.checked},
+                  {"timeout", job.child_timeout_s}});
 }
 
 Result<CompileJob> decode_job(std::string_view line) {
   return read_line(line, [](const json& object) {
     return CompileJob{object.at("kernel").get<std::string>(), object.at("target").get<std::string>(),
-                      object.at("ptxas").get<std::string>(), object.at("timeout").get<double>()};
+                      object.at("ptxas").get<std::string>(), object.at("checked").get<bool>(),
+                      object.at("timeout").get<double>()};
   });
 }
 
@@ -85,7 +90,8 @@ std::string encode_outcome(const CompileOutcome& outcome) {
   if (v.code != Code::kOk) {
     return to_line({{"code", static_cast<int>(v.code)}, {"message", v.message}, {"seconds", v.seconds}});
   }
-  return to_line({{"info", v.info}, {"resources", v.resources}, {"image", to_hex(outcome.image)}, {"seconds", v.seconds}});
+  return to_line(
+      {{"info", v.info}, {"resources", v.resources}, {"image", to_hex(outcome.image)}, {"seconds", v.seconds}});
 }
 
 Result<CompileOutcome> decode_outcome(std::string_view line) {

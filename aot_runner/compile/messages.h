@@ -19,6 +19,7 @@ struct CompileJob {
   std::string logical_ir;
   std::string target;
   std::string ptxas;             // path, empty for host
+  bool checked = false;          // the asserts in logical_ir stay
   double child_timeout_s = 60;   // of one ptxas or ld
 };
 

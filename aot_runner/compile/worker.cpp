@@ -27,6 +27,7 @@ CompileOutcome compile_one(const compiler::Kernel& kernel, const compiler::Targe
   if (!config.is_ok()) return rejection(config.status());
   compiler::CompileOptions options;
   options.ptxas = job.ptxas;
+  options.checked = job.checked;
   options.child_timeout_s = job.child_timeout_s;
   Result<compiler::CompiledVariant> compiled = compiler::compile(kernel, *config, target, options);
   if (!compiled.is_ok()) return rejection(compiled.status());

@@ -85,7 +85,7 @@ int check_one(const std::string& folder, const std::string& tile) {
   if (!loaded.is_ok()) return fail(loaded.status());
   const heuristics::Measurements& m = loaded->measurements;
   const std::string path = tile.empty() ? tile_beside(folder, m.kernel) : tile;
-  Result<std::unique_ptr<KernelSource>> source = KernelSource::open(path);
+  Result<std::unique_ptr<KernelSource>> source = KernelSource::open(path, is_checked_hash(m.origin.source_hash));
   if (!source.is_ok()) return fail(source.status());
   const std::string now = (*source)->source_hash();
   if (now != m.origin.source_hash) {

@@ -67,6 +67,9 @@ void add_options(CLI::App* command, TuneOptions* o) {
   command->add_option("--targets", o->targets, "further chips to cross-compile the kept variants for: sm_80,sm_120")
       ->delimiter(',');
   command->add_option("--date", o->date, "date to write into the results, YYYY-MM-DD (default: the run's first start)");
+  command->add_flag("--checked", o->checked,
+                    "for a debugging session: variants that stop at asserts and at indices out of range and name the "
+                    "place, in <out>/checked/<hardware>; --effort none makes them fast");
   command->add_flag("--only-stored", o->only_stored,
                     "compile nothing: measure what another machine compiled into the store");
   command->add_flag("--json-progress", o->json_progress, "progress as one JSON object a line on stderr");
@@ -119,6 +122,14 @@ void print_results(const Session& session, const TuneResult& result) {
   fmt::print("\n{}\n", report_text(result.measurements, result.artifacts.distilled));
   for (const std::string& path : result.paths) fmt::print("wrote {}\n", path);
   if (session.options.quiet) return;
+  if (session.options.checked) {
+    fmt::print(
+        "\nNext: run the program with KAON_HEURISTIC_DIR={}; a kernel stops where an assert fails or an index is out "
+        "of "
+        "range, and says where.\n",
+        result.folder);
+    return;
+  }
   fmt::print(
       "\nNext: commit the files of {}; add the .gen.cpp and the _pack.S to your target and link kaon::runtime.\n"
       "Ask why a shape gets its variant: aot_runner explain --from {} --shape {}\n",
@@ -164,6 +175,7 @@ int redistill(const TuneOptions& options, const std::string& from) {
   session.progress = std::make_unique<Progress>(progress);
   Result<Loaded> loaded = load_measurements(from);
   if (!loaded.is_ok()) return fail(loaded.status(), session);
+  session.options.checked = is_checked_hash(loaded->measurements.origin.source_hash);
   if (const Status status = open_kernel(&session); !status.is_ok()) return fail(status, session);
   if (const std::string now = session.source->source_hash(); now != loaded->measurements.origin.source_hash) {
     fmt::print(stderr, "error: {} was measured for another text of {}; run `aot_runner tune`\n", from, options.tile);

@@ -77,7 +77,8 @@ Status add_cross_images(Session* session, const compiler::Target& target, const 
     KAON_ASSIGN_OR_RETURN(const auto known, session->store->find_variant(context, config));
     if (!known.has_value()) missing.push_back(config);
   }
-  CompilePool pool({binding.logical_ir, target.name, session->ptxas}, {.jobs = session->options.jobs});
+  CompilePool pool({binding.logical_ir, target.name, session->ptxas, session->options.checked},
+                   {.jobs = session->options.jobs});
   KAON_RETURN_IF_ERROR(pool.compile(missing, [&](CompileOutcome outcome) {
     return session->store->put_variant(context, outcome.variant, outcome.image);
   }));

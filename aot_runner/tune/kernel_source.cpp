@@ -9,13 +9,20 @@
 #include "aot_runner/tune/files.h"
 #include "aot_runner/tune/row_fit.h"
 #include "compiler/ir/choices.h"
+#include "compiler/passes/insert_checks.h"
 
 namespace kaon::runner {
+namespace {
 
-Result<std::unique_ptr<KernelSource>> KernelSource::open(const std::string& path) {
+constexpr const char* kCheckedSuffix = "-checked";
+
+}  // namespace
+
+Result<std::unique_ptr<KernelSource>> KernelSource::open(const std::string& path, bool checked) {
   KAON_ASSIGN_OR_RETURN(std::string text, read_file(path));
   auto source = std::make_unique<KernelSource>();
   source->path_ = path;
+  source->checked_ = checked;
   source->file_ = std::make_unique<compiler::SourceFile>(path, std::move(text));
   compiler::Diagnostics diagnostics(*source->file_);
   source->program_ = compiler::Program::create(*source->file_, &diagnostics);
@@ -57,6 +64,7 @@ Result<std::vector<BoundKernel>> KernelSource::bind(const compiler::KernelInfo& 
       for (const auto& [name, value] : values) bound.title += fmt::format(" {}={}", name, value);
       values.insert(constants.begin(), constants.end());
       KAON_ASSIGN_OR_RETURN(bound.logical, program_->instantiate(kernel.name, binding, values));
+      if (checked_) KAON_RETURN_IF_ERROR(compiler::insert_checks(bound.logical, file_.get()));
       bound.dtypes = bound.logical.signature.dtype_key();
       bound.title = bound.dtypes + bound.title;
       if (bound.dtypes.empty() && !bound.title.empty()) bound.title.erase(0, 1);
@@ -95,7 +103,9 @@ bool BoundKernel::takes(const Shape& shape) const {
   return true;
 }
 
-std::string KernelSource::source_hash() const { return program_->source_hash(); }
+std::string KernelSource::source_hash() const { return program_->source_hash() + (checked_ ? kCheckedSuffix : ""); }
+
+bool is_checked_hash(const std::string& source_hash) { return source_hash.ends_with(kCheckedSuffix); }
 
 SearchSpace search_space(const compiler::Kernel& logical, const compiler::ConfigSpace& space) {
   SearchSpace view;

@@ -29,7 +29,8 @@ struct BoundKernel {
 class KernelSource {
  public:
   /// Reads and checks the file. kIo with path and errno, kCompile with the rendered diagnostics.
-  static Result<std::unique_ptr<KernelSource>> open(const std::string& path);
+  /// Kernels of a `checked` one stop at asserts and at indices out of range, naming the place.
+  static Result<std::unique_ptr<KernelSource>> open(const std::string& path, bool checked);
 
   /// The kernel named, or the only one there is. kNotFound with the names there are.
   Result<const compiler::KernelInfo*> find(const std::string& kernel) const;
@@ -37,6 +38,7 @@ class KernelSource {
   /// kInvalidArgument with the bindings there are.
   Result<std::vector<BoundKernel>> bind(const compiler::KernelInfo& kernel, const std::vector<std::string>& dtypes,
                                         const std::map<std::string, int64_t>& constants) const;
+  /// Of the text; that of a checked source says so, for its variants are others.
   std::string source_hash() const;
   const std::string& path() const { return path_; }
   const std::string& warnings() const { return warnings_; }
@@ -46,7 +48,11 @@ class KernelSource {
   std::unique_ptr<compiler::SourceFile> file_;
   std::unique_ptr<compiler::Program> program_;
   std::string warnings_;
+  bool checked_ = false;
 };
+
+/// Whether a source_hash() is that of a checked source.
+bool is_checked_hash(const std::string& source_hash);
 
 /// The compiler's config space as the search sees it; `logical` and `space` must outlive the result.
 SearchSpace search_space(const compiler::Kernel& logical, const compiler::ConfigSpace& space);

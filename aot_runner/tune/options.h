@@ -31,6 +31,7 @@ struct TuneOptions {
   std::vector<std::string> targets;  // besides the device's own: cross-compiled, not run
   std::string date;                  // empty: today, for a new run
   std::string effort;                // none | quick | full; empty: KAON_EFFORT, else full
+  bool checked = false;              // variants that stop at asserts and indices out of range; results in <out>/checked
   bool only_stored = false;          // compile nothing: use the variants that the store holds
   std::string compile_for;           // compile phase only: a target whose device need not be here
   bool json_progress = false;

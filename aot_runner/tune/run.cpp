@@ -41,8 +41,9 @@ Result<BindingRun> open_binding(Session* session, const BoundKernel& binding) {
   run.generic_config = run.space.normalize(run.space.generic_config);
   const bool may_make = !session->environment.assert_hit;
   if (may_make && !session->options.only_stored) {
-    run.pool = std::make_unique<CompilePool>(CompileJob{binding.logical_ir, session->target.name, session->ptxas},
-                                             PoolOptions{.jobs = session->options.jobs});
+    run.pool = std::make_unique<CompilePool>(
+        CompileJob{binding.logical_ir, session->target.name, session->ptxas, session->options.checked},
+        PoolOptions{.jobs = session->options.jobs});
   }
   SweepSetup setup;
   setup.store = session->store.get();
@@ -251,7 +252,7 @@ Result<std::map<std::vector<int64_t>, heuristics::Shape>> shapes_now(const Sessi
 std::string output_base(const TuneOptions& options) {
   const std::string base =
       options.out.empty() ? std::filesystem::path(options.tile).parent_path().string() : options.out;
-  return base.empty() ? std::string(".") : base;
+  return (base.empty() ? std::string(".") : base) + (options.checked ? "/checked" : "");
 }
 
 Result<TuneResult> run_tune(Session* session, Phase until) {

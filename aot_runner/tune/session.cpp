@@ -214,7 +214,7 @@ static Status check_specialisations(const Session& session, const std::string& n
 }
 
 Status open_kernel(Session* session) {
-  KAON_ASSIGN_OR_RETURN(session->source, KernelSource::open(session->options.tile));
+  KAON_ASSIGN_OR_RETURN(session->source, KernelSource::open(session->options.tile, session->options.checked));
   std::string text, name;
   if (!session->options.program.empty()) {
     name = session->options.program[0];

@@ -57,7 +57,7 @@ class NvptxBinder {
       case DeviceFunction::kShuffleXor:
         return intrinsic(llvm::Intrinsic::nvvm_shfl_sync_bfly_i32,
                          {b_.getInt32(0xffffffffu), args_[0], args_[1], b_.getInt32(31)});
-      case DeviceFunction::kFail: print(); return b_.CreateIntrinsic(llvm::Intrinsic::trap, {}, {});
+      case DeviceFunction::kFail: fail(); return b_.CreateIntrinsic(llvm::Intrinsic::trap, {}, {});
       case DeviceFunction::kPrint: return print();
       case DeviceFunction::kF16ToF32:
         return b_.CreateFPExt(b_.CreateBitCast(args_[0], b_.getHalfTy()), b_.getFloatTy());
@@ -94,6 +94,20 @@ class NvptxBinder {
     if (!is_cluster_) return own;
     Value* rank = intrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_cluster_ctarank, {});
     return b_.CreateAdd(b_.CreateMul(rank, b_.getInt32(threads_), "", true, true), own, "", true, true);
+  }
+
+  /// __assertfail(message, file, line, function, bytes of a character), which CUDA gives to every kernel: the driver
+  /// prints them with block and thread, and the next synchronisation tells of a failed assert.
+  void fail() {
+    llvm::Function* kernel = b_.GetInsertBlock()->getParent();
+    llvm::Value* function = b_.CreateAddrSpaceCast(
+        b_.CreateGlobalString(kernel->getName(), "kaon_text", /*AddressSpace=*/1), b_.getPtrTy());
+    llvm::Type* text = b_.getPtrTy();
+    llvm::FunctionType* type =
+        llvm::FunctionType::get(b_.getVoidTy(), {text, text, b_.getInt32Ty(), text, b_.getInt64Ty()}, false);
+    b_.CreateCall(
+        module_.getOrInsertFunction("__assertfail", type),
+        {b_.CreateIntToPtr(args_[0], text), b_.CreateIntToPtr(args_[1], text), args_[2], function, b_.getInt64(1)});
   }
 
   /// vprintf(format, values), which CUDA gives to every kernel.

@@ -47,15 +47,9 @@ void Lowering::lower_assert(const Op& op) {
   llvm::BasicBlock* done = llvm::BasicBlock::Create(context_, "assert.done", function_);
   b_.CreateCondBr(failed, stop, done);
   b_.SetInsertPoint(stop);
-  const std::string message = op.str_attr("message");
-  if (target_.is_host) {
-    call(DeviceFunction::kFail, {text_address(b_, module_, true, message), b_.getInt64(0)});
-  } else {
-    llvm::Value* program = b_.CreateZExt(call(DeviceFunction::kProgram, {}), b_.getInt64Ty());
-    llvm::Value* buffer = value_buffer(b_, entry_, {program, b_.CreateZExt(tid_, b_.getInt64Ty())});
-    const std::string format = "kaon: block %lld, thread %lld: " + escaped(message) + "\n";
-    call(DeviceFunction::kFail, {text_address(b_, module_, false, format), buffer});
-  }
+  const auto line = static_cast<uint32_t>(op.int_attr("line"));
+  call(DeviceFunction::kFail, {text_address(b_, module_, target_.is_host, op.str_attr("message")),
+                               text_address(b_, module_, target_.is_host, op.str_attr("file")), b_.getInt32(line)});
   b_.CreateBr(done);
   b_.SetInsertPoint(done);
 }

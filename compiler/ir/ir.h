@@ -68,7 +68,7 @@
 //                                          reverse the same tiles from the last
 //   if c : then, else                      scalar bool c; yields give results
 //   while inits... : test(args...), body(args...)   body while test yields true; body's yields become the next args
-//   assert {message} c                     a checked build stops, with place, if an existing lane of c is false
+//   assert {message, [file, line]} c       a checked build stops, with place, if an existing lane of c is false
 //   print {text} values...                 one line for each program, written by the owner of each lane
 //   convert a                              same type, other layout
 //   reuse {slot, round} a                  a itself, but nothing computed from it is taken to equal what was computed from

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/ir/builder.h"
+#include "compiler/ir/choices.h"
 #include "compiler/ir/type_rules.h"
 #include "compiler/ir/walk.h"
 
@@ -30,16 +31,20 @@ class Checker {
       for (Region& inner : op.regions) this->region(inner);
       if (op.kind == OpKind::kAssert) {
         const std::string text = op.str_attr("message");
-        op.set_attr("message", place(op) + "assert failed" + (text.empty() ? "" : ": " + text));
+        set_message(op, "assert failed" + (text.empty() ? "" : ": " + text));
       }
       if (is_access(op.kind)) i = check(region, i);
     }
   }
 
-  std::string place(const Op& op) const {
-    if (source_ == nullptr || !op.range.is_known()) return "";
-    const LineColumn at = source_->line_column(op.range.begin);
-    return source_->name() + ":" + std::to_string(at.line) + ":" + std::to_string(at.column) + ": ";
+  /// Gives an assert its text, which begins with its place.
+  void set_message(Op& check, const std::string& text) const {
+    if (source_ == nullptr || !check.range.is_known()) return check.set_attr("message", text);
+    const LineColumn at = source_->line_column(check.range.begin);
+    check.set_attr("message",
+                   source_->name() + ":" + std::to_string(at.line) + ":" + std::to_string(at.column) + ": " + text);
+    check.set_attr("file", source_->name());
+    check.set_attr("line", int64_t{at.line});
   }
 
   /// Checks of the access at `position`; returns where it stands then.
@@ -53,9 +58,8 @@ class Checker {
       if (is_known_inside(op, index[dim], param.extents[dim])) continue;
       const ValueId inside = is_inside(builder, coordinates(builder, op, index[dim]), param.extents[dim]);
       Op& check = builder.insert(OpKind::kAssert, {spread(builder, op, inside)});
-      check.set_attr("message", place(op) + subject(index[dim]) + ": dimension " + std::to_string(dim) + " of " +
-                                    param.name + ", which has extent " +
-                                    param.extents[dim].to_string(kernel_.signature.slot_names()));
+      set_message(check, subject(index[dim]) + ": dimension " + std::to_string(dim) + " of " + param.name +
+                             ", which has extent " + param.extents[dim].to_string(kernel_.signature.slot_names()));
     }
     if (!builder.status()) status_ = builder.status();
     return builder.position();
@@ -137,7 +141,18 @@ void erase_asserts(Region& region) {
 
 }  // namespace
 
-Status insert_checks(Kernel& kernel, const SourceFile* source) { return Checker(kernel, source).run(); }
+Status insert_checks(Kernel& kernel, const SourceFile* source) {
+  KAON_RETURN_IF_ERROR(Checker(kernel, source).run());
+  if (kernel.choices == nullptr) return Status::ok();
+  auto checked = std::make_shared<KernelChoices>();
+  checked->knobs = kernel.choices->knobs;
+  for (const Kernel& body : kernel.choices->bodies) {
+    checked->bodies.push_back(clone(body));
+    KAON_RETURN_IF_ERROR(Checker(checked->bodies.back(), source).run());
+  }
+  kernel.choices = std::move(checked);
+  return Status::ok();
+}
 
 void erase_asserts(Kernel& kernel) { erase_asserts(kernel.body); }
 

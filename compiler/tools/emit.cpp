@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <optional>
 #include <utility>
 
 #include "compiler/compile.h"
 #include "compiler/config/config_space.h"
 #include "compiler/ir/choices.h"
 #include "compiler/ir/printer.h"
+#include "compiler/passes/insert_checks.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/support/near_miss.h"
 #include "compiler/target/target.h"
@@ -124,13 +124,14 @@ Outcome one_pass(const Input& input, const Kernel& kernel, const Config& config,
 Outcome code(const Kernel& kernel, const Config& config, const Target& target, const EmitOptions& options) {
   CompileOptions compile_options;
   compile_options.keep_llvm = options.stage == "llvm";
-  std::optional<SourceFile> source;
+  compile_options.checked = options.checked;
+  Kernel checked;
   if (options.checked) {
     Result<std::string> text = read_text(options.path);
     if (!text) return Outcome::failed(text.status());
-    source.emplace(options.path, std::move(text).value());
-    compile_options.checked = true;
-    compile_options.source = &*source;
+    const SourceFile source(options.path, std::move(text).value());
+    checked = clone(kernel);
+    if (const Status status = insert_checks(checked, &source); !status) return Outcome::failed(status);
   }
   const EmitUntil until = options.stage == "llvm"  ? EmitUntil::kLlvm
                           : options.stage == "ptx" ? EmitUntil::kPtx
@@ -142,7 +143,8 @@ Outcome code(const Kernel& kernel, const Config& config, const Target& target, c
     const Outcome printed = lower(kernel, config, target, options, "");
     if (printed.exit_code != kExitOk) return printed;
   }
-  const Result<CompiledVariant> variant = compile(kernel, config, target, compile_options, until);
+  const Result<CompiledVariant> variant =
+      compile(options.checked ? checked : kernel, config, target, compile_options, until);
   if (!variant) return Outcome::failed(variant.status());
   if (options.stage == "llvm") return Outcome::text(variant->llvm_ir);
   return Outcome::text(options.stage == "ptx" ? variant->ptx : variant->image);

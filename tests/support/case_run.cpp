@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "compiler/passes/insert_checks.h"
 #include "runtime/base/guards.h"
 #include "tests/support/case_call.h"
 #include "tests/support/case_configs.h"
@@ -42,6 +43,10 @@ class KernelRun {
                         options.seed * 0x9e3779b97f4a7c15u)) {
     compile_options_.ptxas = options.ptxas;
     compile_options_.checked = options.checked;
+    if (options.checked) {
+      checked_ = clone(kernel);
+      if (const Status status = insert_checks(checked_, nullptr); !status) fail(status);
+    }
     // Where many are compiled side by side for their own sake, a slow assembler is no failure.
     if (options.compile_only) compile_options_.child_timeout_s = 600;
   }
@@ -60,6 +65,8 @@ class KernelRun {
   }
 
  private:
+  const Kernel& compiled() const { return options_.checked ? checked_ : kernel_; }
+
   void fail(const CaseId& id, const std::string& config, const std::string& why) {
     if (++report_.failures > kMostFailuresShown) return;
     report_.text += hooks_.describe(id, config) + "\n    " + why + "\n";
@@ -107,7 +114,8 @@ class KernelRun {
 
   /// Whether the guards of `config` accept one of the shapes with dense tensors.
   bool is_useful(const Config& config) const {
-    const Result<CompiledVariant> variant = compile(kernel_, config, target_, compile_options_, EmitUntil::kStagedIr);
+    const Result<CompiledVariant> variant =
+        compile(compiled(), config, target_, compile_options_, EmitUntil::kStagedIr);
     if (!variant) return variant.status().code() != Code::kIllegalConfig;
     return std::any_of(shapes_.begin(), shapes_.end(), [&](const CaseShape& shape) {
       const Result<std::vector<int64_t>> slots = shape_slots(kernel_.signature, shape);
@@ -142,7 +150,7 @@ class KernelRun {
     // Rows that a loop carries have to be resident, and then have a capacity even in the generic config.
     prepared.must_accept =
         space_.normalize(config) == space_.generic_config() && config.to_text().find("resident(") == std::string::npos;
-    Result<CompiledVariant> variant = compile(kernel_, config, target_, compile_options_);
+    Result<CompiledVariant> variant = compile(compiled(), config, target_, compile_options_);
     if (!variant) return fail({}, config.to_text(), variant.status().to_string());
     prepared.variant = *std::move(variant);
     Result<std::unique_ptr<LoadedVariant>> loaded = device_.load(prepared.variant);
@@ -236,6 +244,7 @@ class KernelRun {
   const ConfigSpace space_;
   const uint64_t seed_;
   CompileOptions compile_options_;
+  Kernel checked_;  // kernel_ with its checks, for a run of checked programs
   std::vector<CaseShape> shapes_;
   std::vector<Prepared> prepared_;
   RunReport report_;

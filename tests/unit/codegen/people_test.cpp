@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "compiler/passes/insert_checks.h"
 #include "runtime/host/print.h"
 #include "tests/unit/codegen/host_case.h"
 
@@ -18,11 +19,11 @@ Status run(const std::string& source, bool checked, std::vector<float> x, std::v
   Diagnostics diagnostics(file);
   const std::unique_ptr<Program> program = Program::create(file, &diagnostics);
   if (program == nullptr) return Status(Code::kCompile, diagnostics.render());
-  const Result<Kernel> kernel = program->instantiate(program->kernels()[0].name, {});
+  Result<Kernel> kernel = program->instantiate(program->kernels()[0].name, {});
   if (!kernel) return kernel.status();
+  if (checked) KAON_RETURN_IF_ERROR(insert_checks(*kernel, &file));
   CompileOptions options;
   options.checked = checked;
-  options.source = &file;
   const Result<Config> config = Config::from_text(knobs);
   const Result<CompiledVariant> variant = compile(*kernel, *config, *find_target("host"), options);
   if (!variant) return variant.status();
@@ -54,6 +55,22 @@ TEST(People, IndicesOutOfRangeStopACheckedProgram) {
   for (const int64_t wrong : {int64_t{3}, int64_t{-1}}) {
     const Status status = run(kGather, true, {1, 2, 3}, {2, wrong, 1});
     EXPECT_THAT(status.message(), HasSubstr("block 0, thread 1: case.tile:3:14: index out of range: dimension 0 of x"));
+  }
+}
+
+TEST(People, EveryBodyOfAKernelIsChecked) {
+  const std::string source = R"(kernel k(x: f32[N], at: i64[N]) -> (out: f32[N])
+impl first {
+  for n in tile(N) { out[n] = x[at[n]]; }
+}
+impl second {
+  for n in tile(N) { out[n] = x[at[n]] + 0.0; }
+})";
+  for (const auto& [body, place] : {std::pair{"first", "case.tile:3:31"}, std::pair{"second", "case.tile:6:31"}}) {
+    const std::string knobs = std::string("vec=1 block.n=32 num_warps=1 impl=") + body;
+    EXPECT_TRUE(run(source, true, {1, 2, 3}, {2, 0, 1}, knobs)) << body;
+    EXPECT_THAT(run(source, true, {1, 2, 3}, {2, 7, 1}, knobs).message(), HasSubstr(place));
+    EXPECT_TRUE(run(source, false, {1, 2, 3}, {2, 2, 1}, knobs));
   }
 }
 

@@ -64,13 +64,16 @@ Knob dot_block_knob(const Axis& axis, bool summed) {
   return knob;
 }
 
+/// Whether a guard can tell that a call's row fits the registers that a config gives it.
+bool has_bounded_rows(const Axis& axis) { return axis.extent_value == kNoValue && linear_form(axis.extent); }
+
 Knob dot_row_knob(const Kernel& kernel, AxisId id, bool summed) {
   const Axis& axis = kernel.axis(id);
   Knob knob{"reduce." + axis.name,
             {},
             call("chunk", summed ? 32 : 64),
             "how a row of " + axis.name + " is walked: kept in registers, or chunk by chunk"};
-  if (axis.extent_value == kNoValue) {
+  if (has_bounded_rows(axis)) {
     for (const int64_t repetitions : {1, 2, 4, 8, 16}) knob.choices.push_back(call("resident", repetitions));
   }
   if (is_carried(kernel, id)) {
@@ -86,7 +89,7 @@ Knob row_axis_knob(const Axis& axis, bool inner) {
             {},
             inner ? "resident(4)" : "chunk(1)",
             "how a row of " + axis.name + " is walked: kept in registers, or chunk by chunk"};
-  if (axis.extent_value == kNoValue) {
+  if (has_bounded_rows(axis)) {
     for (const int64_t repetitions : {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16}) {
       knob.choices.push_back(call("resident", repetitions));
     }

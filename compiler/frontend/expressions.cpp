@@ -35,6 +35,15 @@ constexpr OperatorRow kOperators[] = {
     {TokenKind::kOr, "or", BinaryFn::kOr, BinaryFn::kOr},
 };
 
+/// A number that stands there in digits, and not a name for one.
+bool is_written_number(const ast::Expression& node) {
+  if (node.kind == ExpressionKind::kUnary || node.kind == ExpressionKind::kBinary) {
+    return std::all_of(node.children.begin(), node.children.end(),
+                       [](const ast::ExpressionPtr& child) { return is_written_number(*child); });
+  }
+  return node.kind == ExpressionKind::kInteger;
+}
+
 const OperatorRow* find_operator(TokenKind token) {
   for (const OperatorRow& row : kOperators) {
     if (row.token == token) return &row;
@@ -186,7 +195,8 @@ Value KernelBuilder::fold_literals(TokenKind op, SourceRange op_range, const Ope
     if (host_op(op, &host)) {
       if ((op == TokenKind::kSlash || op == TokenKind::kPercent) && y == 0) return fail(op_range, "division by zero");
       const int64_t result = Expr::binary(host, Expr(x), Expr(y)).evaluate(nullptr);
-      if (op == TokenKind::kSlash && Expr::binary(ExprOp::kMod, Expr(x), Expr(y)).evaluate(nullptr) != 0) {
+      const bool is_exact = Expr::binary(ExprOp::kMod, Expr(x), Expr(y)).evaluate(nullptr) == 0;
+      if (op == TokenKind::kSlash && !is_exact && is_written_number(*a.node) && is_written_number(*b.node)) {
         return fail(op_range, "integers divide to an integer: " + std::to_string(x) + " / " + std::to_string(y) +
                                   " is " + std::to_string(result) + "; write " + std::to_string(x) + ".0 / " +
                                   std::to_string(y) + " for the fraction");

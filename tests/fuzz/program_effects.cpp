@@ -90,24 +90,23 @@ void ProgramWriter::write_store() {
   outputs_.push_back(tensor);
 }
 
-/// Changes what was just stored: all of it, or the first half of a whole dimension.
+/// Changes what was just stored: the first half of a dimension whose extent is a number, or all of it.
 void ProgramWriter::write_second_store(const Tensor& tensor, const ValueType& type) {
   const bool is_scattered = tensor.subscript.find('[') != std::string::npos;
-  const size_t whole = tensor.subscript.find(':');
   const bool is_small = tensor.dtype == DType::kF8E4M3 || tensor.dtype == DType::kF8E5M2;
-  if (choices_.below(2) == 0 && whole != std::string::npos &&
-      tensor.subscript.find(':', whole + 1) == std::string::npos) {
-    const std::string where = tensor.subscript;
-    const bool is_second_half = whole > 0 && where[whole - 1] != ' ';
-    if (is_second_half) return;  // of a longer dimension
-    std::string half;
-    for (const int id : type.axes) {
-      const WriterAxis& axis = axes_[static_cast<size_t>(id)];
-      if (!axis.is_tile)
-        half = axis.constant > 0 ? std::to_string((axis.constant + 1) / 2) : "(" + axis.dim + " + 1) / 2";
-    }
-    line(tensor.name + "[" + where.substr(0, whole) + "0:" + half + where.substr(whole + 1) +
-         "] = " + (is_small ? std::string(dtype_name(tensor.dtype)) + "(1.0)" : literal(tensor.dtype)) + ";");
+  int extent = 0;
+  for (const int id : type.axes) {
+    const WriterAxis& axis = axes_[static_cast<size_t>(id)];
+    if (!axis.is_tile) extent = std::max(extent, axis.constant);
+  }
+  const size_t colon = tensor.subscript.find(':');
+  const bool has_one = colon != std::string::npos && tensor.subscript.find(':', colon + 1) == std::string::npos;
+  const bool is_whole = has_one && (colon == 0 || tensor.subscript[colon - 1] == ' ');  // and no second half, `N:`
+  if (choices_.below(2) == 0 && is_whole && extent > 1) {
+    const std::string half = "0:" + std::to_string((extent + 1) / 2);
+    const std::string number = is_small ? std::string(dtype_name(tensor.dtype)) + "(1.0)" : literal(tensor.dtype);
+    line(tensor.name + "[" + tensor.subscript.substr(0, colon) + half + tensor.subscript.substr(colon + 1) +
+         "] = " + number + ";");
   } else if (!is_scattered && !is_small && tensor.dtype != DType::kBool) {
     static constexpr const char* kOperators[] = {" += ", " -= ", " *= "};
     const std::string change = choices_.pick(kOperators);

@@ -5,6 +5,7 @@
 #include <new>
 #include <string>
 
+#include "runtime/base/text.h"
 #include "runtime/kaon.hpp"
 
 namespace {
@@ -32,7 +33,7 @@ kaon_code report(const Status& status) {
   return static_cast<kaon_code>(status.code());
 }
 
-Status null_argument(const char* name) { return {Code::kInvalidArgument, std::string(name) + " is null"}; }
+Status null_argument(const char* name) { return make_status(Code::kInvalidArgument, name, " is null"); }
 
 // Exceptions end here; only memory can run out, since nothing else in the runtime throws.
 template <typename Function>
@@ -76,9 +77,8 @@ class Arguments {
  public:
   Status take(const kaon_tensor* const* from, int32_t num_tensors, const kaon_scalar* values, int32_t num_scalars) {
     if (num_tensors < 0 || num_tensors > kaon::kMaxTensors || num_scalars < 0 || num_scalars > kaon::kMaxSlots) {
-      return {Code::kInvalidArgument,
-              "got " + std::to_string(num_tensors) + " tensors and " + std::to_string(num_scalars) +
-                  " scalars, at most " + std::to_string(kaon::kMaxTensors) + " and " + std::to_string(kaon::kMaxSlots)};
+      return make_status(Code::kInvalidArgument, "got ", num_tensors, " tensors and ", num_scalars,
+                         " scalars, at most ", kaon::kMaxTensors, " and ", kaon::kMaxSlots);
     }
     if (num_tensors > 0 && from == nullptr) return null_argument("tensors");
     if (num_scalars > 0 && values == nullptr) return null_argument("scalars");
@@ -87,7 +87,7 @@ class Arguments {
       auto* view = new (view_storage_ + i * sizeof(kaon::TensorView)) kaon::TensorView;
       tensors_[i] = view;
       if (Status status = kaon::TensorView::from_abi(*from[i], view); !status.is_ok()) {
-        return {status.code(), "argument " + std::to_string(i) + ": " + status.message()};
+        return make_status(status.code(), "argument ", i, ": ", status.message());
       }
     }
     for (int32_t i = 0; i < num_scalars; ++i) {
@@ -229,8 +229,7 @@ kaon_code kaon_preload(const kaon_kernel* kernel, kaon_device device) {
   return guarded([&]() -> Status {
     if (kernel == nullptr) return null_argument("kernel");
     if (device.type != KAON_CPU && device.type != KAON_CUDA) {
-      return {Code::kInvalidArgument,
-              "device type " + std::to_string(device.type) + ", expected KAON_CPU or KAON_CUDA"};
+      return make_status(Code::kInvalidArgument, "device type ", device.type, ", expected KAON_CPU or KAON_CUDA");
     }
     kaon::Device wanted = device.type == KAON_CPU ? kaon::Device::cpu() : kaon::Device::cuda(device.id);
     return kaon::Kernel::from_handle(kernel).preload(wanted);
@@ -269,6 +268,12 @@ kaon_code kaon_record_flush(void) {
 kaon_code kaon_record_stop(void) {
   return guarded([] { return kaon::stop_recording(); });
 }
+
+kaon_code kaon_ranges_start(void) {
+  return guarded([] { return kaon::start_ranges(); });
+}
+
+void kaon_ranges_stop(void) { kaon::stop_ranges(); }
 
 void kaon_set_log_sink(void (*sink)(void* user, const char* line), void* user) { kaon::set_log_sink(sink, user); }
 

@@ -208,6 +208,16 @@ KAON_API kaon_code kaon_record_flush(void);
 /* Flushes, then counts no more. Errors as kaon_record_flush(). */
 KAON_API kaon_code kaon_record_stop(void);
 
+/* ---- Ranges ---------------------------------------------------------------------------------------------------- */
+
+/* From now on every launch is a range in the timeline of the profiler that the process runs under (NVTX): domain `kaon`,
+ * named after the kernel, the variant's index as its payload. A range spans the queueing of a launch, not its run. The
+ * environment variable KAON_NVTX=1 starts it as well. KAON_NOT_FOUND without a profiler, KAON_UNSUPPORTED. */
+KAON_API kaon_code kaon_ranges_start(void);
+
+/* No more ranges; those that were begun are ended. */
+KAON_API void kaon_ranges_stop(void);
+
 /* ---- Log ------------------------------------------------------------------------------------------------------- */
 
 /* Installs a receiver of the runtime's few log lines; null silences it, as at the start. There is one per kernel, dtypes

@@ -6,6 +6,7 @@
 #include "aot_runner/measure/device.h"
 #include "aot_runner/measure/device_kernels.h"
 #include "aot_runner/measure/nvml.h"
+#include "runtime/base/text.h"
 #include "runtime/driver/device.h"
 #include "runtime/driver/driver.h"
 #include "runtime/driver/handles.h"
@@ -125,7 +126,7 @@ Result<int64_t> CudaDevice::allocate(int64_t bytes) {
   CuDevicePtr memory = 0;
   const cuda::CuResult result = driver_.mem_alloc(&memory, static_cast<size_t>(bytes));
   if (result != cuda::kCudaSuccess) {
-    return finish(cuda::to_status(driver_, result, "cuMemAlloc of " + std::to_string(bytes) + " bytes"));
+    return finish(cuda::to_status(driver_, result, cat("cuMemAlloc of ", bytes, " bytes").c_str()));
   }
   return static_cast<int64_t>(memory);
 }

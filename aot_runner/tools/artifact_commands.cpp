@@ -1,7 +1,6 @@
-// aot_runner emit, report, explain, check: from the files of a finished run, without compiler or device.
+// aot_runner emit, report, check: from the files of a finished run, without compiler or device.
 #include <fmt/format.h>
 
-#include <charconv>
 #include <filesystem>
 #include <memory>
 
@@ -34,43 +33,6 @@ int report(const std::string& from) {
   Result<heuristics::Distilled> distilled = heuristics::fit(loaded->measurements, loaded->training, {});
   if (!distilled.is_ok()) return fail(distilled.status());
   fmt::print("{}", report_text(loaded->measurements, *distilled));
-  return kExitOk;
-}
-
-/// "4096x1024" or "4096,1024".
-Result<std::vector<int64_t>> parse_shape(const std::string& text) {
-  std::vector<int64_t> dims;
-  const char* at = text.data();
-  const char* end = at + text.size();
-  while (at < end) {
-    int64_t value = 0;
-    const auto [next, error] = std::from_chars(at, end, value);
-    const bool separated = next == end || *next == 'x' || *next == ',';
-    if (error != std::errc() || value < 1 || !separated) {
-      return Status(Code::kInvalidArgument,
-                    fmt::format("--shape '{}': expected positive numbers such as 4096x1024", text));
-    }
-    dims.push_back(value);
-    at = next == end ? end : next + 1;
-  }
-  return dims;
-}
-
-int explain(const std::string& from, const std::string& shape, const std::string& dtypes) {
-  Result<Loaded> loaded = load_measurements(from);
-  if (!loaded.is_ok()) return fail(loaded.status());
-  Result<heuristics::Distilled> distilled = heuristics::fit(loaded->measurements, loaded->training, {});
-  if (!distilled.is_ok()) return fail(distilled.status());
-  Result<std::vector<int64_t>> dims = parse_shape(shape);
-  if (!dims.is_ok()) return fail(dims.status());
-  Result<std::string> text = explain_text(loaded->measurements, *distilled, dtypes, *dims);
-  if (!text.is_ok()) return fail(text.status());
-  fmt::print("{}", *text);
-  const std::string pack = loaded->folder + "/" + pack_file_name(loaded->measurements);
-  if (!std::filesystem::exists(pack)) return kExitOk;  // measurements alone explain a choice
-  Result<std::string> images = images_text(pack, dtypes);
-  if (!images.is_ok()) return fail(images.status());
-  fmt::print("{}", *images);
   return kExitOk;
 }
 
@@ -114,7 +76,7 @@ int check_one(const std::string& folder, const std::string& tile) {
 
 void add_artifact_commands(CLI::App* app, Action* action) {
   struct Values {
-    std::string from, out, shape, dtypes, tile;
+    std::string from, out, tile;
     std::vector<std::string> folders;
   };
   auto values = std::make_shared<Values>();
@@ -130,12 +92,6 @@ void add_artifact_commands(CLI::App* app, Action* action) {
   CLI::App* report_command = app->add_subcommand("report", "print the summary of a finished run");
   report_command->add_option("--from,from", values->from, "measurements.json or its folder")->required();
   report_command->callback([=] { *action = [=] { return report(values->from); }; });
-
-  CLI::App* explain_command = app->add_subcommand("explain", "print why a shape gets its variant, and its rivals");
-  explain_command->add_option("--from", values->from, "measurements.json or its folder")->required();
-  explain_command->add_option("--shape", values->shape, "values of the kernel's dims: 4096x1024")->required();
-  explain_command->add_option("--dtypes", values->dtypes, "f16; may be left out when there is one table");
-  explain_command->callback([=] { *action = [=] { return explain(values->from, values->shape, values->dtypes); }; });
 
   CLI::App* check_command =
       app->add_subcommand("check", "is each folder of results still made from its .tile; exit 1 when stale");

@@ -24,8 +24,12 @@ using Action = std::function<int()>;
 /// what stood after "--".
 void add_tune_commands(CLI::App* app, Action* action, const std::vector<std::string>& typed,
                        const std::vector<std::string>& program);
-/// emit, report, explain, check: from the files of a finished run, without a device.
+/// emit, report, check: from the files of a finished run, without a device.
 void add_artifact_commands(CLI::App* app, Action* action);
+/// explain: from the files of a finished run or from packs, without a device.
+void add_explain_command(CLI::App* app, Action* action);
+/// doctor: what this machine has.
+void add_doctor_command(CLI::App* app, Action* action);
 /// shapes, cache, compile-worker.
 void add_helper_commands(CLI::App* app, Action* action);
 

@@ -19,6 +19,8 @@ First steps:
   aot_runner tune   softmax.tile --shapes softmax.shapes.json     tune on the GPU if there is one, else on the CPU
   aot_runner tune   softmax.tile -- ./my_benchmark                record the shapes that a program uses, then tune for them
   aot_runner explain --from sm90 --shape 4096x1024 --dtypes f16   why that variant
+  aot_runner explain --kernel softmax --shape 4096x1024 --dtypes f16 --device-facts sm_120   what another chip would do
+  aot_runner doctor                                               what this machine has, and what is missing
   aot_runner check sm90 --tile softmax.tile                       is the pack still made from this source
 
 A run may be stopped or killed at any time; the same command resumes it. What was learnt lies in $KAON_CACHE_DIR
@@ -57,6 +59,8 @@ int main(int argc, char** argv) {
   Action action;
   add_tune_commands(&app, &action, ours, program);
   add_artifact_commands(&app, &action);
+  add_explain_command(&app, &action);
+  add_doctor_command(&app, &action);
   add_helper_commands(&app, &action);
   try {
     std::vector<std::string> reversed(ours.rbegin(), ours.rend());

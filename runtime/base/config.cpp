@@ -3,6 +3,8 @@
 
 #include <charconv>
 
+#include "runtime/base/text.h"
+
 namespace kaon {
 namespace {
 
@@ -61,7 +63,7 @@ class JsonReader {
     size_t start = position_;
     KAON_RETURN_IF_ERROR(read_string("a knob's name in quotes", &knob));
     if (knob.empty()) return error(start, "a knob's name is empty");
-    if (config->find(knob) != nullptr) return error(start, "knob " + knob + " is given twice");
+    if (config->find(knob) != nullptr) return error(start, cat("knob ", knob, " is given twice"));
     if (!take(':')) return expected("':'");
     skip_space();
     if (peek() == '"') {
@@ -123,11 +125,11 @@ class JsonReader {
     return true;
   }
   Status expected(const std::string& what) const {
-    std::string got = position_ < text_.size() ? "'" + std::string(1, text_[position_]) + "'" : "the end";
-    return error(position_, "expected " + what + ", got " + got);
+    std::string got = position_ < text_.size() ? cat("'", std::string(1, text_[position_]), "'") : "the end";
+    return error(position_, cat("expected ", what, ", got ", got));
   }
   static Status error(size_t position, const std::string& what) {
-    return {Code::kInvalidArgument, "config: position " + std::to_string(position) + ": " + what};
+    return make_status(Code::kInvalidArgument, "config: position ", position, ": ", what);
   }
 
   std::string_view text_;
@@ -164,14 +166,14 @@ std::string Config::to_json() const {
       append_quoted(&out, value);
     }
   }
-  return out + "}";
+  return cat(out, "}");
 }
 
 std::string Config::to_text() const {
   std::string out;
   for (const auto& [knob, value] : values_) {
     if (!out.empty()) out += ' ';
-    out += knob + "=" + value;
+    append_to(&out, knob, "=", value);
   }
   return out;
 }
@@ -197,12 +199,12 @@ Result<Config> Config::from_text(std::string_view text) {
     std::string_view pair = text.substr(position, end - position);
     size_t equals = pair.find('=');
     if (equals == std::string_view::npos || equals == 0 || equals + 1 == pair.size()) {
-      return Status(Code::kInvalidArgument, "config: expected knob=value, got '" + std::string(pair) +
-                                                "' at position " + std::to_string(position));
+      return make_status(Code::kInvalidArgument, "config: expected knob=value, got '", pair, "' at position ",
+                         position);
     }
     std::string knob(pair.substr(0, equals));
     if (config.find(knob) != nullptr) {
-      return Status(Code::kInvalidArgument, "config: knob " + knob + " is given twice");
+      return make_status(Code::kInvalidArgument, "config: knob ", knob, " is given twice");
     }
     config.set(knob, std::string(pair.substr(equals + 1)));
     position = end;
@@ -221,8 +223,7 @@ Result<KnobValue> parse_knob_value(std::string_view text) {
     well_formed = text.back() == ')' && parse_int(text.substr(open + 1, text.size() - open - 2), &value.argument);
   }
   if (!well_formed) {
-    return Status(Code::kInvalidArgument,
-                  "knob value '" + std::string(text) + "': expected an integer, a word or word(integer)");
+    return make_status(Code::kInvalidArgument, "knob value '", text, "': expected an integer, a word or word(integer)");
   }
   return value;
 }

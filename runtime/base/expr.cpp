@@ -3,6 +3,8 @@
 
 #include <limits>
 
+#include "runtime/base/text.h"
+
 namespace kaon {
 namespace {
 
@@ -54,7 +56,7 @@ struct Printed {
 };
 
 std::string at_least(const Printed& p, Strength strength) {
-  return p.strength >= strength ? p.text : "(" + p.text + ")";
+  return p.strength >= strength ? p.text : cat("(", p.text, ")");
 }
 
 const char* function_name(ExprOp op) {
@@ -69,10 +71,10 @@ const char* function_name(ExprOp op) {
 
 Printed join(ExprOp op, const Printed& a, const Printed& b) {
   switch (op) {
-    case ExprOp::kAdd: return {a.text + " + " + at_least(b, kProduct), kSum};
-    case ExprOp::kSub: return {a.text + " - " + at_least(b, kProduct), kSum};
-    case ExprOp::kMul: return {at_least(a, kProduct) + " * " + at_least(b, kAtom), kProduct};
-    default: return {std::string(function_name(op)) + "(" + a.text + ", " + b.text + ")", kAtom};
+    case ExprOp::kAdd: return {cat(a.text, " + ", at_least(b, kProduct)), kSum};
+    case ExprOp::kSub: return {cat(a.text, " - ", at_least(b, kProduct)), kSum};
+    case ExprOp::kMul: return {cat(at_least(a, kProduct), " * ", at_least(b, kAtom)), kProduct};
+    default: return {cat(function_name(op), "(", a.text, ", ", b.text, ")"), kAtom};
   }
 }
 
@@ -114,24 +116,23 @@ Status validate(ExprView expr, int num_slots) {
   int depth = 0;
   for (uint32_t i = 0; i < expr.count; ++i) {
     const ExprStep& step = expr.steps[i];
-    std::string place = "expression step " + std::to_string(i) + ": ";
+    std::string place = cat("expression step ", i, ": ");
     if (step.op > ExprOp::kMax) {
-      return {Code::kCorrupt, place + "unknown operation " + std::to_string(static_cast<int>(step.op))};
+      return make_status(Code::kCorrupt, place, "unknown operation ", static_cast<int>(step.op));
     }
     if (step.op == ExprOp::kSlot && (step.operand < 0 || step.operand >= num_slots)) {
-      return {Code::kCorrupt, place + "reads slot " + std::to_string(step.operand) + ", expected one below " +
-                                  std::to_string(num_slots)};
+      return make_status(Code::kCorrupt, place, "reads slot ", step.operand, ", expected one below ", num_slots);
     }
     if (step.op == ExprOp::kConst || step.op == ExprOp::kSlot) {
       if (++depth > kMaxExprDepth) {
-        return {Code::kCorrupt, place + "needs a deeper stack than " + std::to_string(kMaxExprDepth)};
+        return make_status(Code::kCorrupt, place, "needs a deeper stack than ", kMaxExprDepth);
       }
     } else {
-      if (depth < 2) return {Code::kCorrupt, place + "pops 2 values, has " + std::to_string(depth)};
+      if (depth < 2) return make_status(Code::kCorrupt, place, "pops 2 values, has ", depth);
       --depth;
     }
   }
-  if (depth != 1) return {Code::kCorrupt, "expression leaves " + std::to_string(depth) + " values, expected 1"};
+  if (depth != 1) return make_status(Code::kCorrupt, "expression leaves ", depth, " values, expected 1");
   return Status::ok();
 }
 
@@ -166,7 +167,7 @@ std::string Expr::to_string(const std::vector<std::string>& names) const {
       stack.push_back({literal(step.operand), kAtom});
     } else if (step.op == ExprOp::kSlot) {
       size_t index = static_cast<size_t>(step.operand);
-      stack.push_back({index < names.size() ? names[index] : "slot" + std::to_string(step.operand), kAtom});
+      stack.push_back({index < names.size() ? names[index] : cat("slot", step.operand), kAtom});
     } else {
       if (stack.size() < 2) return "<invalid expression>";
       Printed b = std::move(stack.back());

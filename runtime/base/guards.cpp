@@ -3,6 +3,8 @@
 
 #include <limits>
 
+#include "runtime/base/text.h"
+
 namespace kaon {
 
 int64_t tensor_span(const Signature& signature, int tensor, const int64_t* slots) {
@@ -28,19 +30,19 @@ std::string guard_text(const Signature& signature, const Guard& guard) {
   const std::string& name = names[guard.slot];
   const std::string value = std::to_string(guard.value);
   switch (guard.kind) {
-    case GuardKind::kDivisible: return name + " % " + value + " == 0";
-    case GuardKind::kEqual: return name + " == " + value;
-    case GuardKind::kAtMost: return name + " <= " + value;
-    case GuardKind::kAtLeast: return name + " >= " + value;
-    case GuardKind::kCongruent: return "(" + name + " - " + names[guard.other] + ") % " + value + " == 0";
-    case GuardKind::kSpanAtMost: return "span(" + name + ") <= " + value;
+    case GuardKind::kDivisible: return cat(name, " % ", value, " == 0");
+    case GuardKind::kEqual: return cat(name, " == ", value);
+    case GuardKind::kAtMost: return cat(name, " <= ", value);
+    case GuardKind::kAtLeast: return cat(name, " >= ", value);
+    case GuardKind::kCongruent: return cat("(", name, " - ", names[guard.other], ") % ", value, " == 0");
+    case GuardKind::kSpanAtMost: return cat("span(", name, ") <= ", value);
   }
   return "unknown guard";
 }
 
 std::string guards_text(const Signature& signature, const std::vector<Guard>& guards) {
   std::string text;
-  for (const Guard& guard : guards) text += (text.empty() ? "" : ", ") + guard_text(signature, guard);
+  for (const Guard& guard : guards) append_to(&text, text.empty() ? "" : ", ", guard_text(signature, guard));
   return text.empty() ? "none" : text;
 }
 
@@ -49,13 +51,12 @@ std::string refusing_guard(const Signature& signature, const std::vector<Guard>&
   if (index < 0) return "";
   const Guard& guard = guards[static_cast<size_t>(index)];
   const std::vector<std::string> names = signature.slot_names();
-  std::string text = guard_text(signature, guard) + " does not hold, " + names[guard.slot];
+  std::string text = cat(guard_text(signature, guard), " does not hold, ", names[guard.slot]);
   if (guard.kind == GuardKind::kSpanAtMost) {
-    return text + " spans " + std::to_string(tensor_span(signature, guard.slot, slots)) + " elements";
+    return cat(text, " spans ", tensor_span(signature, guard.slot, slots), " elements");
   }
-  text += " is " + std::to_string(slots[guard.slot]);
-  if (guard.kind == GuardKind::kCongruent)
-    text += ", " + names[guard.other] + " is " + std::to_string(slots[guard.other]);
+  append_to(&text, " is ", slots[guard.slot]);
+  if (guard.kind == GuardKind::kCongruent) append_to(&text, ", ", names[guard.other], " is ", slots[guard.other]);
   return text;
 }
 

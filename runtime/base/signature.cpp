@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "runtime/base/text.h"
+
 namespace kaon {
 namespace {
 
@@ -28,7 +30,7 @@ std::vector<std::string> Signature::slot_names() const {
   names.insert(names.end(), dims.begin(), dims.end());
   for (const TensorParam& tensor : tensors) {
     for (size_t axis = 0; axis < tensor.extents.size(); ++axis) {
-      names.push_back(tensor.name + "_stride" + std::to_string(axis));
+      names.push_back(cat(tensor.name, "_stride", axis));
     }
   }
   for (const ScalarParam& scalar : scalars) names.push_back(scalar.name);

@@ -1,5 +1,7 @@
 #include "runtime/base/status.h"
 
+#include "runtime/base/text.h"
+
 namespace kaon {
 
 const char* code_name(Code code) {
@@ -27,7 +29,7 @@ const char* code_name(Code code) {
 
 std::string Status::to_string() const {
   if (is_ok()) return "ok";
-  return std::string(code_name(code_)) + ": " + message_;
+  return cat(code_name(code_), ": ", message_);
 }
 
 }  // namespace kaon

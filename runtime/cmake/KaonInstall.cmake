@@ -58,3 +58,11 @@ function(kaon_install_headers folder)
     install(FILES "${header}" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kaon/${folder}/${subfolder})
   endforeach()
 endfunction()
+
+# kaon_build_for_size(TARGET HOT file...): a library that every serving binary carries. Release builds optimise it for size,
+# but for HOT files, which hold what runs on every call; --gc-sections leaves out what a program does not use.
+function(kaon_build_for_size target)
+  cmake_parse_arguments(ARG "" "" "HOT" ${ARGN})
+  target_compile_options(${target} PRIVATE -ffunction-sections -fdata-sections $<$<CONFIG:Release>:-Os>)
+  set_source_files_properties(${ARG_HOT} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O2>")
+endfunction()

@@ -1,6 +1,8 @@
 // How the facts of a device are asked of the driver.
 #include "runtime/driver/device.h"
 
+#include "runtime/base/text.h"
+
 namespace kaon::cuda {
 
 Result<int> device_count(const Driver& driver) {
@@ -12,8 +14,7 @@ Result<int> device_count(const Driver& driver) {
 Result<DeviceInfo> device_info(const Driver& driver, int ordinal) {
   KAON_ASSIGN_OR_RETURN(int count, device_count(driver));
   if (ordinal < 0 || ordinal >= count) {
-    return Status(Code::kNoDevice, "device cuda:" + std::to_string(ordinal) + " does not exist, the driver shows " +
-                                       std::to_string(count));
+    return make_status(Code::kNoDevice, "device cuda:", ordinal, " does not exist, the driver shows ", count);
   }
   DeviceInfo info;
   info.ordinal = ordinal;

@@ -3,17 +3,31 @@
 
 #include <dlfcn.h>
 
+#include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
+
+#include "runtime/base/text.h"
 
 namespace kaon::cuda {
 namespace {
 
 constexpr int kMinDriverVersion = 12000;  // cuLibraryLoadData
 
-std::string version_text(int version) {
-  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
+std::string version_text(int version) { return cat(version / 1000, ".", version % 1000 / 10); }
+
+// Where each function goes.
+struct Binding {
+  const char* symbol;
+  uint16_t offset;  // of the member of Driver, a pointer
+  bool is_required;
+};
+constexpr Binding kBindings[] = {
+#define KAON_CUDA_FUNCTION(name, symbol, required, parameters) {symbol, offsetof(Driver, name), required},
+#include "runtime/driver/cuda_functions.inc"
+#undef KAON_CUDA_FUNCTION
+};
 
 Result<Driver> open_and_initialise() {
   const char* override_path = getenv("KAON_CUDA_DRIVER");
@@ -22,13 +36,13 @@ Result<Driver> open_and_initialise() {
   CuResult result = table.init(0);
   if (result != kCudaSuccess) {
     Status status = to_status(table, result, symbols::init);
-    return Status(Code::kNoDevice, status.message() + "; check that nvidia-smi lists a GPU");
+    return make_status(Code::kNoDevice, status.message(), "; check that nvidia-smi lists a GPU");
   }
   int version = 0;
   KAON_CUDA_RETURN_IF_ERROR(table, driver_get_version, &version);
   if (version < kMinDriverVersion) {
-    return Status(Code::kNoDevice, "the CUDA driver supports CUDA " + version_text(version) + ", at least " +
-                                       version_text(kMinDriverVersion) + " is needed; update the NVIDIA driver");
+    return make_status(Code::kNoDevice, "the CUDA driver supports CUDA ", version_text(version), ", at least ",
+                       version_text(kMinDriverVersion), " is needed; update the NVIDIA driver");
   }
   return table;
 }
@@ -62,18 +76,17 @@ Result<Driver> load_driver(const std::string& path) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* reason = dlerror();
-    return Status(Code::kNoDevice, std::string("cannot load the CUDA driver: ") +
-                                       (reason != nullptr ? reason : path.c_str()) +
-                                       "; install the NVIDIA driver, or use CPU tensors with the host backend");
+    return make_status(Code::kNoDevice, "cannot load the CUDA driver: ", reason != nullptr ? reason : path.c_str(),
+                       "; install the NVIDIA driver, or use CPU tensors with the host backend");
   }
   Driver table;
-#define KAON_CUDA_FUNCTION(name, symbol, required, parameters)                                          \
-  table.name = reinterpret_cast<CuResult(*) parameters>(dlsym(library, symbol));                        \
-  if (required && table.name == nullptr) {                                                              \
-    return Status(Code::kNoDevice, path + " has no function " symbol "; update to CUDA 12.0 or newer"); \
+  for (const Binding& binding : kBindings) {
+    void* function = dlsym(library, binding.symbol);
+    if (function == nullptr && binding.is_required) {
+      return make_status(Code::kNoDevice, path, " has no function ", binding.symbol, "; update to CUDA 12.0 or newer");
+    }
+    memcpy(reinterpret_cast<char*>(&table) + binding.offset, &function, sizeof function);
   }
-#include "runtime/driver/cuda_functions.inc"
-#undef KAON_CUDA_FUNCTION
   return table;
 }
 
@@ -88,11 +101,11 @@ Result<const Driver*> driver() {
   return table;
 }
 
-Status to_status(const Driver& driver, CuResult result, const std::string& what) {
+Status to_status(const Driver& driver, CuResult result, const char* what) {
   if (result == kCudaSuccess) return Status::ok();
   const char* name = nullptr;
   if (driver.get_error_name(result, &name) != kCudaSuccess || name == nullptr) name = "unknown error";
-  return {code_of(result), what + ": " + name + " (" + std::to_string(static_cast<int>(result)) + ")"};
+  return make_status(code_of(result), what, ": ", name, " (", static_cast<int>(result), ")");
 }
 
 }  // namespace kaon::cuda

@@ -32,7 +32,7 @@ Result<Driver> load_driver(const std::string& path);
 
 /// Ok for success; else a status of the matching code with `what` and the driver's own name of the error:
 /// "cuLaunchKernel: CUDA_ERROR_INVALID_VALUE (1)".
-Status to_status(const Driver& driver, CuResult result, const std::string& what);
+Status to_status(const Driver& driver, CuResult result, const char* what);
 
 }  // namespace kaon::cuda
 

@@ -1,6 +1,8 @@
 // How driver objects are made.
 #include "runtime/driver/handles.h"
 
+#include "runtime/base/text.h"
+
 namespace kaon::cuda {
 
 Result<ContextGuard> ContextGuard::enter(const Driver& driver, CuContext context) {
@@ -30,7 +32,7 @@ Result<Library> load_library(const Driver& driver, const void* image) {
 Result<CuFunction> load_function(const Driver& driver, CuLibrary library, const char* symbol, uint32_t shared_bytes) {
   CuKernel kernel = nullptr;
   CuResult result = driver.library_get_kernel(&kernel, library, symbol);
-  if (result != kCudaSuccess) return to_status(driver, result, std::string(symbols::library_get_kernel) + " " + symbol);
+  if (result != kCudaSuccess) return to_status(driver, result, cat(symbols::library_get_kernel, " ", symbol).c_str());
   CuFunction function = nullptr;
   KAON_CUDA_RETURN_IF_ERROR(driver, kernel_get_function, &function, kernel);
   // The driver loads code lazily; an older one has no way to be asked and loads in cuKernelGetFunction.

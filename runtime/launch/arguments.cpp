@@ -4,15 +4,15 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "runtime/base/text.h"
+
 namespace kaon {
 namespace {
 
 #define KAON_COLD __attribute__((noinline, cold))
 
-std::string str(int64_t value) { return std::to_string(value); }
-
 KAON_COLD Status invalid(const Signature& signature, const std::string& what) {
-  return {Code::kInvalidArgument, signature.kernel + ": " + what};
+  return make_status(Code::kInvalidArgument, signature.kernel, ": ", what);
 }
 
 // Sets `error`; false, so that a failing check is one return.
@@ -48,9 +48,9 @@ constexpr uint64_t kSmall = uint64_t{1} << 28;
 KAON_COLD std::string shape_text(const TensorView& view) {
   std::string text = "[";
   for (int axis = 0; axis < view.rank && axis < kMaxRank; ++axis) {
-    text += (axis == 0 ? "" : ", ") + str(view.sizes[axis]);
+    append_to(&text, axis == 0 ? "" : ", ", view.sizes[axis]);
   }
-  return text + "]";
+  return cat(text, "]");
 }
 
 // Values of the dims and scalars that an expression reads: "N = 7".
@@ -61,7 +61,7 @@ KAON_COLD std::string values_text(const Signature& signature, const Expr& expr, 
   for (const ExprStep& step : expr.steps()) {
     if (step.op != ExprOp::kSlot || is_named[step.operand]) continue;
     is_named[step.operand] = true;
-    text += (text.empty() ? "" : ", ") + names[step.operand] + " = " + str(slots[step.operand]);
+    append_to(&text, text.empty() ? "" : ", ", names[step.operand], " = ", slots[step.operand]);
   }
   return text;
 }
@@ -179,17 +179,17 @@ ArgumentChecker::ArgumentChecker(const Signature& signature) : signature_(signat
 Status ArgumentChecker::check_types(const Signature& signature, const TensorView* const* tensors, int num_tensors,
                                     int num_scalars) {
   if (num_tensors != signature.num_tensors()) {
-    return invalid(signature, "got " + str(num_tensors) + " tensors, expected " + str(signature.num_tensors()));
+    return invalid(signature, cat("got ", num_tensors, " tensors, expected ", signature.num_tensors()));
   }
   if (num_scalars != static_cast<int>(signature.scalars.size())) {
-    return invalid(signature, "got " + str(num_scalars) + " scalars, expected " +
-                                  str(static_cast<int64_t>(signature.scalars.size())));
+    return invalid(signature,
+                   cat("got ", num_scalars, " scalars, expected ", static_cast<int64_t>(signature.scalars.size())));
   }
   for (int i = 0; i < num_tensors; ++i) {
     const TensorParam& param = signature.tensors[i];
     if (tensors[i]->dtype != param.dtype) {
-      return invalid(signature, param.name + " has dtype " + dtype_name(tensors[i]->dtype) + ", expected " +
-                                    dtype_name(param.dtype));
+      return invalid(signature, cat(param.name, " has dtype ", dtype_name(tensors[i]->dtype), ", expected ",
+                                    dtype_name(param.dtype)));
     }
   }
   return Status::ok();
@@ -264,7 +264,7 @@ bool ArgumentChecker::fill(const TensorView* const* tensors, const ScalarValue* 
   for (size_t i = 0; i < signature_.scalars.size(); ++i) {
     const ScalarParam& param = signature_.scalars[i];
     if (!scalar_bits(scalars[i], param.dtype, &slots[slot + static_cast<int>(i)])) {
-      return fail(error, signature_, param.name + " does not fit its type " + dtype_name(param.dtype));
+      return fail(error, signature_, cat(param.name, " does not fit its type ", dtype_name(param.dtype)));
     }
   }
   if (!exprs_.empty() && !check_extents(tensors, slots, error)) return false;
@@ -281,23 +281,25 @@ KAON_COLD bool ArgumentChecker::tensor_fault(Fault fault, int index, int axis, c
                                              const TensorView& first, const int64_t* slots, Status* error) const {
   const Tensor& info = tensors_[index];
   std::string text = signature_.tensors[index].name;
-  std::string size = str(view.sizes[axis]), on_axis = " on axis " + str(axis);
+  std::string size = cat(view.sizes[axis]), on_axis = cat(" on axis ", axis);
   int place = axis < info.rank ? axes_[info.first_axis + axis].place : 0;
   switch (fault) {
-    case Fault::kRank: text += " has rank " + str(view.rank) + ", expected " + str(info.rank); break;
+    case Fault::kRank: append_to(&text, " has rank ", view.rank, ", expected ", info.rank); break;
     case Fault::kDevice:
-      text +=
-          " lies on " + view.device.to_string() + ", " + signature_.tensors[0].name + " on " + first.device.to_string();
+      append_to(&text, " lies on ", view.device.to_string(), ", ", signature_.tensors[0].name, " on ",
+                first.device.to_string());
       break;
-    case Fault::kNegative: text += " has extent " + size + on_axis; break;
+    case Fault::kNegative: append_to(&text, " has extent ", size, on_axis); break;
     case Fault::kExtent:
-      text += " has extent " + size + on_axis + ", expected " + signature_.dims[place - num_tensors()] + " = " +
-              str(slots[place]);
+      append_to(&text, " has extent ", size, on_axis, ", expected ", signature_.dims[place - num_tensors()], " = ",
+                slots[place]);
       break;
-    case Fault::kOutputStride: text += " is an output with stride 0" + on_axis + " of extent " + size; break;
-    case Fault::kTooLarge: text += " of shape " + shape_text(view) + " spans more than 2^63 bytes"; break;
-    case Fault::kNull: text += " is null although its shape is " + shape_text(view); break;
-    case Fault::kMisaligned: text += " is not aligned to its element of " + str(info.element_bytes) + " bytes"; break;
+    case Fault::kOutputStride: append_to(&text, " is an output with stride 0", on_axis, " of extent ", size); break;
+    case Fault::kTooLarge: append_to(&text, " of shape ", shape_text(view), " spans more than 2^63 bytes"); break;
+    case Fault::kNull: append_to(&text, " is null although its shape is ", shape_text(view)); break;
+    case Fault::kMisaligned:
+      append_to(&text, " is not aligned to its element of ", info.element_bytes, " bytes");
+      break;
   }
   return fail(error, signature_, text);
 }
@@ -312,10 +314,10 @@ bool ArgumentChecker::check_extents(const TensorView* const* tensors, const int6
       if (tensors[i]->sizes[axis] == expected) continue;
       const Expr& extent = signature_.tensors[i].extents[axis];
       std::string values = values_text(signature_, extent, slots);
-      return fail(error, signature_,
-                  signature_.tensors[i].name + " has extent " + str(tensors[i]->sizes[axis]) + " on axis " + str(axis) +
-                      ", expected " + extent.to_string(signature_.slot_names()) +
-                      (values.empty() ? "" : " = " + str(expected) + " with " + values));
+      return fail(
+          error, signature_,
+          cat(signature_.tensors[i].name, " has extent ", tensors[i]->sizes[axis], " on axis ", axis, ", expected ",
+              extent.to_string(signature_.slot_names()), values.empty() ? "" : cat(" = ", expected, " with ", values)));
     }
   }
   return true;
@@ -324,8 +326,9 @@ bool ArgumentChecker::check_extents(const TensorView* const* tensors, const int6
 bool ArgumentChecker::check_requires(const int64_t* slots, Status* error) const {
   for (const Require& require : signature_.requires_) {
     if (require.condition.evaluate(slots) != 0) continue;
-    return fail(error, signature_,
-                "require " + require.text + " does not hold with " + values_text(signature_, require.condition, slots));
+    return fail(
+        error, signature_,
+        cat("require ", require.text, " does not hold with ", values_text(signature_, require.condition, slots)));
   }
   return true;
 }
@@ -339,9 +342,9 @@ bool ArgumentChecker::check_pair(const TensorView* const* tensors, Pair pair, St
   if (!views_overlap(output, other)) return true;
   const std::string& other_name = signature_.tensors[pair.other].name;
   std::string rule =
-      is_alias ? "it must be exactly " + other_name + " or apart from it" : "it is not declared to alias it";
+      is_alias ? cat("it must be exactly ", other_name, " or apart from it") : "it is not declared to alias it";
   return fail(error, signature_,
-              "output " + signature_.tensors[pair.output].name + " overlaps " + other_name + ": " + rule);
+              cat("output ", signature_.tensors[pair.output].name, " overlaps ", other_name, ": ", rule));
 }
 
 }  // namespace kaon

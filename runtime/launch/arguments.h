@@ -18,8 +18,9 @@ static_assert(kNumDTypes <= 16 && kMaxTensors * 4 <= 64, "dtype_bits packs four 
 /// A signature made ready for checking calls: flat, so that a call walks it once.
 class ArgumentChecker {
  public:
+  /// `signature` must outlive the checker.
   explicit ArgumentChecker(const Signature& signature);
-  ArgumentChecker(const ArgumentChecker&) = delete;  // exprs_ points into signature_
+  ArgumentChecker(const ArgumentChecker&) = delete;
   ArgumentChecker& operator=(const ArgumentChecker&) = delete;
 
   int num_slots() const { return num_slots_; }
@@ -74,7 +75,7 @@ class ArgumentChecker {
   bool check_requires(const int64_t* slots, Status* error) const;
   bool check_pair(const TensorView* const* tensors, Pair pair, Status* error) const;
 
-  Signature signature_;
+  const Signature& signature_;
   int num_slots_ = 0;
   std::vector<Tensor> tensors_;
   std::vector<Axis> axes_;

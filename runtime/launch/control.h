@@ -51,4 +51,11 @@ Status flush_recording();
 /// flush_recording(), then nothing more is counted.
 Status stop_recording();
 
+/// From now on every launch is a range in the timeline of the profiler that the process runs under (NVTX): domain
+/// `kaon`, named after the kernel, the variant's index as its payload. It spans the queueing, not the kernel's run, and
+/// in a captured graph is seen at capture alone. KAON_NVTX=1 does the same. kNotFound without a profiler, kUnsupported
+/// for one without domains.
+Status start_ranges();
+void stop_ranges();
+
 }  // namespace kaon

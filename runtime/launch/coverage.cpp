@@ -3,6 +3,8 @@
 
 #include <climits>
 
+#include "runtime/base/text.h"
+
 namespace kaon {
 
 Coverage::Coverage(const PackTable& table) {
@@ -28,8 +30,8 @@ std::string outside_text(const PackTable& table, const int64_t* slots) {
     const DimRange& range = table.ranges[i];
     const int64_t value = slots[table.signature.dim_slot(static_cast<int>(i))];
     if (range.is_ignored || (value >= range.min && value <= range.max)) continue;
-    text += (text.empty() ? "" : ", ") + table.signature.dims[i] + " = " + std::to_string(value) + " is not in " +
-            std::to_string(range.min) + ".." + std::to_string(range.max);
+    append_to(&text, text.empty() ? "" : ", ", table.signature.dims[i], " = ", value, " is not in ", range.min, "..",
+              range.max);
   }
   return text;
 }
@@ -37,8 +39,7 @@ std::string outside_text(const PackTable& table, const int64_t* slots) {
 std::string dims_text(const Signature& signature, const int64_t* slots) {
   std::string text;
   for (size_t i = 0; i < signature.dims.size(); ++i) {
-    text += (i == 0 ? "" : ", ") + signature.dims[i] + " = " +
-            std::to_string(slots[signature.dim_slot(static_cast<int>(i))]);
+    append_to(&text, i == 0 ? "" : ", ", signature.dims[i], " = ", slots[signature.dim_slot(static_cast<int>(i))]);
   }
   return text;
 }

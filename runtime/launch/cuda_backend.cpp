@@ -7,6 +7,7 @@
 #include <deque>
 #include <mutex>
 
+#include "runtime/base/text.h"
 #include "runtime/driver/device.h"
 #include "runtime/driver/driver.h"
 #include "runtime/driver/handles.h"
@@ -50,14 +51,14 @@ class CudaBackend : public Backend {
     }
     KAON_CUDA_RETURN_IF_ERROR(driver_, ctx_get_device, &current);
     if (current == wanted) return Status::ok();
-    return {Code::kInvalidArgument, "the tensors lie on cuda:" + std::to_string(device) +
-                                        ", the calling thread's context is of cuda:" + std::to_string(current)};
+    return make_status(Code::kInvalidArgument, "the tensors lie on cuda:", device,
+                       ", the calling thread's context is of cuda:", current);
   }
 
   Result<void*> load_image(const ImageBytes& image, const std::string& what) override {
     cuda::RelaxedCapture relaxed(driver_);
     Result<cuda::Library> library = cuda::load_library(driver_, image.data);
-    if (!library.is_ok()) return Status(library.status().code(), what + ": " + library.status().message());
+    if (!library.is_ok()) return make_status(library.status().code(), what, ": ", library.status().message());
     // Kept until the program says that no graph holds its functions.
     return static_cast<void*>(library->release());
   }
@@ -118,7 +119,7 @@ class CudaBackend : public Backend {
     KAON_ASSIGN_OR_RETURN(cuda::DeviceInfo info, cuda::device_info(driver_, device));
     KnownDevice known;
     known.handle = info.device;
-    known.facts.hardware = "sm" + std::to_string(info.sm);
+    known.facts.hardware = cat("sm", info.sm);
     known.facts.name = info.name;
     known.facts.device = device;
     known.facts.sm = info.sm;

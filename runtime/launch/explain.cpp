@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "runtime/base/guards.h"
+#include "runtime/base/text.h"
 #include "runtime/launch/coverage.h"
 #include "runtime/launch/known_devices.h"
 
@@ -14,8 +15,6 @@ namespace {
 constexpr size_t kNearest = 3;
 // The chips that other hardware's answers are given for.
 constexpr int kOthers[] = {80, 86, 89, 90, 100, 103, 120, 121};
-
-std::string str(int64_t value) { return std::to_string(value); }
 
 std::string percent(double share) {
   char text[32];
@@ -44,14 +43,14 @@ int choice(const Question& q, const std::vector<VariantFit>& fits, const std::ve
 
 std::string table_line(const Question& q) {
   const TableFit fit = fit_of(q);
-  std::string text = "table " + q.pack->hardware();
+  std::string text = cat("table ", q.pack->hardware());
   if (fit == TableFit::kOlder) text += ", tuned for older hardware: run aot_runner tune on this device";
   if (fit == TableFit::kGenericOnly) text += ", tuned for other hardware: only its generic variant counts here";
-  text += "\n  " + str(static_cast<int64_t>(q.table->shapes.size())) + " shapes measured; ";
+  append_to(&text, "\n  ", static_cast<int64_t>(q.table->shapes.size()), " shapes measured; ");
   const std::string outside = outside_text(*q.table, q.slots);
   const Match match = Coverage(*q.table).match(q.slots + q.table->signature.num_tensors());
-  if (!outside.empty()) return text + "out of range: " + outside + "\n";
-  return text + (match == Match::kTuned ? "this shape is one of them\n" : "this shape lies between them\n");
+  if (!outside.empty()) return cat(text, "out of range: ", outside, "\n");
+  return cat(text, match == Match::kTuned ? "this shape is one of them\n" : "this shape lies between them\n");
 }
 
 // Product of the dims' ratios: twice a dim is as far as half of it, or as twice another one.
@@ -76,9 +75,9 @@ std::string nearest_line(const Question& q) {
   std::string text = "  nearest measured:";
   for (size_t i = 0; i < std::min(kNearest, shapes.size()); ++i) {
     text += i == 0 ? " " : ", ";
-    for (size_t d = 0; d < shapes[i]->size(); ++d) text += (d == 0 ? "" : "x") + str((*shapes[i])[d]);
+    for (size_t d = 0; d < shapes[i]->size(); ++d) append_to(&text, d == 0 ? "" : "x", (*shapes[i])[d]);
   }
-  return text + "\n";
+  return cat(text, "\n");
 }
 
 std::string path_lines(const Question& q, uint16_t* leaf) {
@@ -90,22 +89,22 @@ std::string path_lines(const Question& q, uint16_t* leaf) {
     const TreeFeature& feature = tree.features[static_cast<size_t>(node.feature)];
     const int64_t value = feature.value.evaluate(q.slots);
     const bool is_left = value <= node.threshold;
-    text += "  " + feature.name + " <= " + str(node.threshold) + "? " + feature.name + " is " + str(value) +
-            (is_left ? ": yes\n" : ": no\n");
+    append_to(&text, "  ", feature.name, " <= ", node.threshold, "? ", feature.name, " is ", value,
+              is_left ? ": yes\n" : ": no\n");
     at = is_left ? node.left : node.right;
   }
   *leaf = tree.nodes[at].leaf;
-  return text + "  leaf " + str(*leaf) + ", " + str(tree.nodes[at].shapes) + " measured shapes end here\n";
+  return cat(text, "  leaf ", *leaf, ", ", tree.nodes[at].shapes, " measured shapes end here\n");
 }
 
 std::string title(const Question& q, uint16_t index) {
-  return "variant " + str(index) + " (" + q.table->variants[index].info.config.to_text() + ")";
+  return cat("variant ", index, " (", q.table->variants[index].info.config.to_text(), ")");
 }
 
 std::string image_text(const Question& q, const PackVariant& variant, int image) {
-  std::string text = "image " + q.pack->images()[static_cast<size_t>(image)].target;
+  std::string text = cat("image ", q.pack->images()[static_cast<size_t>(image)].target);
   for (const ImageRef& ref : variant.images) {
-    if (static_cast<int>(ref.image) == image) text += std::string(", ") + image_trust_name(ref.trust);
+    if (static_cast<int>(ref.image) == image) append_to(&text, std::string(", "), image_trust_name(ref.trust));
   }
   return text;
 }
@@ -113,14 +112,14 @@ std::string image_text(const Question& q, const PackVariant& variant, int image)
 std::string served_lines(const Question& q, uint16_t index, int image) {
   const PackVariant& variant = q.table->variants[index];
   const LaunchPlan& plan = variant.info.plan;
-  std::string text = "    " + image_text(q, variant, image) + "; " +
-                     str(std::max<int64_t>(plan.programs.evaluate(q.slots), 0)) + " blocks of " + str(plan.threads) +
-                     " threads, " + str(plan.shared_bytes) + " bytes of shared memory\n";
+  std::string text =
+      cat("    ", image_text(q, variant, image), "; ", std::max<int64_t>(plan.programs.evaluate(q.slots), 0),
+          " blocks of ", plan.threads, " threads, ", plan.shared_bytes, " bytes of shared memory\n");
   const VariantEvidence& evidence = variant.evidence;
-  if (evidence.shapes_served == 0) return text + "    evidence: first choice of no measured shape\n";
-  return text + "    evidence: first choice of " + str(evidence.shapes_served) + " measured shapes, at " +
-         percent(evidence.geomean_of_oracle) + " of the fastest config's speed, worst " +
-         percent(evidence.worst_of_oracle) + "\n";
+  if (evidence.shapes_served == 0) return cat(text, "    evidence: first choice of no measured shape\n");
+  return cat(text, "    evidence: first choice of ", evidence.shapes_served, " measured shapes, at ",
+             percent(evidence.geomean_of_oracle), " of the fastest config's speed, worst ",
+             percent(evidence.worst_of_oracle), "\n");
 }
 
 std::string choice_lines(const Question& q, const std::vector<VariantFit>& fits, const std::vector<uint16_t>& leaf) {
@@ -130,16 +129,16 @@ std::string choice_lines(const Question& q, const std::vector<VariantFit>& fits,
     const uint16_t index = leaf[i];
     const VariantInfo& info = q.table->variants[index].info;
     const std::string guard = refusing_guard(q.table->signature, info.guards, q.slots);
-    text += "  " + title(q, index) + ": ";
+    append_to(&text, "  ", title(q, index), ": ");
     if (fits[index].image < 0) {
-      text += fits[index].reason + "\n";
+      append_to(&text, fits[index].reason, "\n");
     } else if (fit_of(q) == TableFit::kGenericOnly && index != leaf.back()) {
       text += "was tuned for other hardware\n";
     } else if (!guard.empty()) {
-      text += guard + "\n";
+      append_to(&text, guard, "\n");
     } else if (static_cast<int>(i) == served) {
-      text += "serves; its guards: " + guards_text(q.table->signature, info.guards) + "\n" +
-              served_lines(q, index, fits[index].image);
+      append_to(&text, "serves; its guards: ", guards_text(q.table->signature, info.guards), "\n",
+                served_lines(q, index, fits[index].image));
     } else {
       text += served < 0 ? "would run\n" : "would do as well\n";
     }
@@ -156,15 +155,17 @@ std::string other_lines(const Question& q, const std::vector<uint16_t>& leaf) {
     other.facts = *known_device(sm);
     const std::vector<VariantFit> fits = fit_variants(*q.table, *q.pack, other.facts, q.ptx);
     const int served = choice(other, fits, leaf);
-    text += "  sm_" + str(sm) + ": ";
+    append_to(&text, "  sm_", sm, ": ");
     if (served < 0) {
       const VariantFit* missing = missing_generic(*q.table, fits);
-      text +=
-          (missing != nullptr ? "generic variant " + missing->reason : "no variant was compiled for this value") + "\n";
+      append_to(
+          &text,
+          missing != nullptr ? cat("generic variant ", missing->reason) : "no variant was compiled for this value",
+          "\n");
       continue;
     }
     const uint16_t index = leaf[static_cast<size_t>(served)];
-    text += title(q, index) + ", " + image_text(q, q.table->variants[index], fits[index].image) + "\n";
+    append_to(&text, title(q, index), ", ", image_text(q, q.table->variants[index], fits[index].image), "\n");
   }
   return q.facts.sm == 0 ? "" : text;
 }
@@ -173,8 +174,8 @@ std::string other_lines(const Question& q, const std::vector<uint16_t>& leaf) {
 
 std::string explain_choice(const Question& q) {
   const Signature& signature = q.table->signature;
-  std::string text = signature.kernel + (q.table->dtype_key.empty() ? "" : " " + q.table->dtype_key) + " with " +
-                     dims_text(signature, q.slots) + " on " + q.facts.name + " (" + q.facts.hardware + ")\n";
+  std::string text = cat(signature.kernel, q.table->dtype_key.empty() ? "" : cat(" ", q.table->dtype_key), " with ",
+                         dims_text(signature, q.slots), " on ", q.facts.name, " (", q.facts.hardware, ")\n");
   const std::vector<VariantFit> fits = fit_variants(*q.table, *q.pack, q.facts, q.ptx);
   uint16_t leaf = 0;
   text += table_line(q) + nearest_line(q) + path_lines(q, &leaf);

@@ -1,11 +1,13 @@
 // How each fallback is told.
 #include "runtime/launch/fallback.h"
 
+#include "runtime/base/text.h"
+
 namespace kaon {
 namespace {
 
 std::string variant_text(const Candidate& candidate) {
-  return "variant " + std::to_string(candidate.facts.index) + " (" + candidate.config_text + ") serves";
+  return cat("variant ", candidate.facts.index, " (", candidate.config_text, ") serves");
 }
 
 // Why each variant that the leaf ranks before `candidate` was passed over.
@@ -15,8 +17,8 @@ std::string refusals(const ResolvedTable& table, const Candidate& candidate, int
   for (uint16_t index : pack_table.tree.leaves[leaf]) {
     if (index == candidate.facts.index) break;
     const std::string guard = refusing_guard(pack_table.signature, pack_table.variants[index].info.guards, slots);
-    text += (text.empty() ? "" : "; ") + ("variant " + std::to_string(index) + ": ") +
-            (guard.empty() ? "does not run on this device" : guard);
+    append_to(&text, text.empty() ? "" : "; ", cat("variant ", index, ": "),
+              guard.empty() ? "does not run on this device" : guard);
   }
   return text;
 }
@@ -29,21 +31,22 @@ std::string fallback_line(const ResolvedTable& table, const Candidate& candidate
   const std::string& hardware = table.facts().hardware;
   const std::string tuned_for = table.pack().hardware();
   const std::string mend = "; run aot_runner tune on this device";
-  std::string text = pack_table.signature.kernel + (pack_table.dtype_key.empty() ? "" : " " + pack_table.dtype_key) +
-                     " on " + table.facts().name + " (" + hardware + "), " + match_name(match) + ": ";
+  std::string text =
+      cat(pack_table.signature.kernel, pack_table.dtype_key.empty() ? "" : cat(" ", pack_table.dtype_key), " on ",
+          table.facts().name, " (", hardware, "), ", match_name(match), ": ");
   switch (match) {
     case Match::kOutOfRange:
-      return text + outside_text(pack_table, slots) + ", the range that was measured; " + variant_text(candidate) +
-             "; add such shapes to the sweep and tune again";
+      return cat(text, outside_text(pack_table, slots), ", the range that was measured; ", variant_text(candidate),
+                 "; add such shapes to the sweep and tune again");
     case Match::kOlderTable:
-      return text + "nothing was tuned for " + hardware + ", the table of " + tuned_for + " serves" + mend;
+      return cat(text, "nothing was tuned for ", hardware, ", the table of ", tuned_for, " serves", mend);
     case Match::kGeneric:
       if (table.fit() == TableFit::kGenericOnly) {
-        return text + "nothing was tuned for " + hardware + " or older, the generic variant of " + tuned_for +
-               " serves" + mend;
+        return cat(text, "nothing was tuned for ", hardware, " or older, the generic variant of ", tuned_for, " serves",
+                   mend);
       }
-      return text + "no tuned variant takes " + dims_text(pack_table.signature, slots) + ": " +
-             refusals(table, candidate, leaf, slots) + "; " + variant_text(candidate);
+      return cat(text, "no tuned variant takes ", dims_text(pack_table.signature, slots), ": ",
+                 refusals(table, candidate, leaf, slots), "; ", variant_text(candidate));
     case Match::kTuned:
     case Match::kInterpolated:
     case Match::kForced: return "";

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "runtime/base/text.h"
+
 namespace kaon {
 namespace {
 
@@ -13,7 +15,7 @@ bool parse_digits(std::string_view text, int* out) {
 }
 
 std::string needs(const char* what, uint32_t needed, uint32_t has) {
-  return "needs " + std::to_string(needed) + " " + what + ", the device has " + std::to_string(has);
+  return cat("needs ", needed, " ", what, ", the device has ", has);
 }
 
 // Any binary is preferred to PTX, which the driver would have to compile.
@@ -112,8 +114,7 @@ std::string missing_resource(const VariantInfo& variant, const DeviceFacts& fact
   }
   // Clusters came with sm_90.
   if (variant.plan.cluster > 1 && facts.sm != 0 && facts.sm < 90) {
-    return "needs clusters of " + std::to_string(variant.plan.cluster) + " blocks, sm_" + std::to_string(facts.sm) +
-           " has none";
+    return cat("needs clusters of ", variant.plan.cluster, " blocks, sm_", facts.sm, " has none");
   }
   return "";
 }

@@ -1,10 +1,12 @@
 // The path of every call, from arguments to a launch. Keep it free of allocation, locks and shared writes.
 #include "runtime/launch/kernel.h"
 
+#include "runtime/base/text.h"
 #include "runtime/launch/counters.h"
 #include "runtime/launch/cuda_backend.h"
 #include "runtime/launch/kernel_entry.h"
 #include "runtime/launch/known_devices.h"
+#include "runtime/launch/ranges.h"
 #include "runtime/launch/record.h"
 #include "runtime/launch/registry.h"
 #include "runtime/launch/zero.h"
@@ -20,34 +22,33 @@ constexpr const char* kFirstTable =
 constexpr int64_t kMaxPrograms = 0x7fffffff;  // blocks along x in one grid
 
 KAON_COLD Status no_host_backend(const std::string& kernel) {
-  return {Code::kUnsupported, kernel +
-                                  ": the tensors lie on the CPU, and no host backend is installed; "
-                                  "link kaon::host and call kaon::host::install()"};
+  return make_status(Code::kUnsupported, kernel,
+                     ": the tensors lie on the CPU, and no host backend is installed; "
+                     "link kaon::host and call kaon::host::install()");
 }
 
 KAON_COLD Status bad_arguments(const std::string& kernel, int num_tensors) {
-  return {Code::kInvalidArgument, kernel + ": got " + std::to_string(num_tensors) + " tensors, expected 1 to " +
-                                      std::to_string(kMaxTensors) + ", none of them null"};
+  return make_status(Code::kInvalidArgument, kernel, ": got ", num_tensors, " tensors, expected 1 to ", kMaxTensors,
+                     ", none of them null");
 }
 
 KAON_COLD std::string title(const Candidate& candidate) {
-  return std::string(candidate.facts.kernel) + " variant " + std::to_string(candidate.facts.index) + " (" +
-         candidate.facts.config + ")";
+  return cat(candidate.facts.kernel, " variant ", candidate.facts.index, " (", candidate.facts.config, ")");
 }
 
 KAON_COLD Status too_many_programs(const Candidate& candidate, int64_t programs) {
-  return {Code::kUnsupported, title(candidate) + " needs a grid of " + std::to_string(programs) + " blocks, at most " +
-                                  std::to_string(kMaxPrograms)};
+  return make_status(Code::kUnsupported, title(candidate), " needs a grid of ", programs, " blocks, at most ",
+                     kMaxPrograms);
 }
 
 KAON_COLD Status launch_failed(const Candidate& candidate, int64_t programs, const Status& status) {
-  return {status.code(), title(candidate) + ", " + std::to_string(programs) + " blocks of " +
-                             std::to_string(candidate.dims.threads) + " threads: " + status.message()};
+  return make_status(status.code(), title(candidate), ", ", programs, " blocks of ", candidate.dims.threads,
+                     " threads: ", status.message());
 }
 
 KAON_COLD Status clear_failed(const Candidate& candidate, int tensor, const Status& status) {
-  return {status.code(),
-          title(candidate) + ", clearing " + candidate.signature->tensors[tensor].name + ": " + status.message()};
+  return make_status(status.code(), title(candidate), ", clearing ", candidate.signature->tensors[tensor].name, ": ",
+                     status.message());
 }
 
 // The backend of a kind of device; null with the reason in `*error`.
@@ -95,8 +96,8 @@ Result<Kernel> Kernel::find(const std::string& name) {
   start_recording_from_environment();
   KernelEntry* entry = find_kernel_entry(name);
   if (entry == nullptr) {
-    return Status(Code::kNotFound, "no kernel " + name + " is registered; register its tables or load its pack first" +
-                                       (is_recording() ? kFirstTable : ""));
+    return make_status(Code::kNotFound, "no kernel ", name,
+                       " is registered; register its tables or load its pack first", is_recording() ? kFirstTable : "");
   }
   return Kernel(entry);
 }
@@ -118,7 +119,7 @@ Result<std::string> Kernel::explain(const TensorView* const* tensors, int num_te
   DeviceFacts facts;
   if (sm != 0) {
     const DeviceFacts* known = known_device(sm);
-    if (known == nullptr) return Status(Code::kNotFound, "no facts of a chip sm_" + std::to_string(sm) + " are known");
+    if (known == nullptr) return make_status(Code::kNotFound, "no facts of a chip sm_", sm, " are known");
     facts = *known;
   } else {
     Status status;
@@ -185,6 +186,7 @@ inline __attribute__((always_inline)) Status Kernel::serve(void* stream, const T
   if (candidate->function.load(std::memory_order_acquire) == nullptr) {
     KAON_RETURN_IF_ERROR(entry_->load(*table, *candidate, stream, LoadRule::kOnCall));
   }
+  LaunchRange range(name().c_str(), candidate->facts.index, programs, entry_->range_name());
   status = candidate->is_single_step ? run_kernel(*table, *candidate, programs, slots, stream)
                                      : run_steps(*table, *candidate, programs, slots, stream);
   if (!status.is_ok()) return status;

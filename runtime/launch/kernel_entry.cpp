@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/base/text.h"
 #include "runtime/launch/fallback.h"
 #include "runtime/launch/log.h"
+#include "runtime/launch/ranges.h"
 #include "runtime/launch/record.h"
 #include "runtime/launch/registry.h"
 
@@ -14,7 +16,7 @@ namespace {
 
 std::string dtypes_text(const TensorView* const* tensors, int count) {
   std::string text;
-  for (int i = 0; i < count; ++i) text += std::string(i == 0 ? "" : ", ") + dtype_name(tensors[i]->dtype);
+  for (int i = 0; i < count; ++i) append_to(&text, std::string(i == 0 ? "" : ", "), dtype_name(tensors[i]->dtype));
   return text;
 }
 
@@ -65,9 +67,8 @@ Status KernelEntry::add_tables(const KernelTable* tables, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     const KernelTable& table = tables[i];
     if (table.abi_version != kKernelTableAbi) {
-      return {Code::kUnsupported, name_ + ": table " + table.hardware + " has ABI version " +
-                                      std::to_string(table.abi_version) + ", this runtime has " +
-                                      std::to_string(kKernelTableAbi) + "; generate it again"};
+      return make_status(Code::kUnsupported, name_, ": table ", table.hardware, " has ABI version ", table.abi_version,
+                         ", this runtime has ", kKernelTableAbi, "; generate it again");
     }
     auto same_pack = [&](const PackSource& source) {
       return source.is_linked && source.tables[0]->pack_begin == table.pack_begin;
@@ -105,7 +106,8 @@ Status KernelEntry::add_directory_packs() {
     if (pack->kernel() != name_) continue;
     found.push_back({pack->hardware(), false, pack, {}, std::vector<void*>(pack->images().size(), nullptr)});
   }
-  sources_.insert(sources_.begin(), found.begin(), found.end());
+  for (PackSource& source : sources_) found.push_back(std::move(source));
+  sources_.swap(found);
   has_directory_packs_ = true;
   return Status::ok();
 }
@@ -113,15 +115,15 @@ Status KernelEntry::add_directory_packs() {
 Status KernelEntry::read_pack(PackSource& source) {
   if (source.pack != nullptr) return Status::ok();
   const KernelTable& first = *source.tables[0];
-  std::string name = "linked pack " + name_ + "_" + first.hardware;
+  std::string name = cat("linked pack ", name_, "_", first.hardware);
   size_t bytes = static_cast<size_t>(first.pack_end - first.pack_begin);
   KAON_ASSIGN_OR_RETURN(std::shared_ptr<const Pack> pack, Pack::borrow(first.pack_begin, bytes, name));
   for (const KernelTable* table : source.tables) {
     if (table->pack_hash != pack->hash()) {
-      return {Code::kStale, name + ": its generated source was made with another pack; generate it again"};
+      return make_status(Code::kStale, name, ": its generated source was made with another pack; generate it again");
     }
     if (pack->find_table(table->dtype_key) == nullptr || pack->kernel() != name_) {
-      return {Code::kStale, name + ": holds no table " + table->dtype_key + " of " + name_};
+      return make_status(Code::kStale, name, ": holds no table ", table->dtype_key, " of ", name_);
     }
   }
   source.image_handles.assign(pack->images().size(), nullptr);
@@ -169,8 +171,7 @@ Result<const ResolvedTable*> KernelEntry::resolve_locked(Backend& backend, const
     input.variants = fit_variants(*input.table, *source.pack, input.facts, ptx_rule());
     const VariantFit* missing = missing_generic(*input.table, input.variants);
     if (missing != nullptr) {
-      *log += std::string(log->empty() ? "" : "; ") + "table " + source.hardware + ": the generic variant " +
-              missing->reason;
+      append_to(log, log->empty() ? "" : "; ", "table ", source.hardware, ": the generic variant ", missing->reason);
       continue;
     }
     input.select = nullptr;
@@ -186,6 +187,7 @@ Result<const ResolvedTable*> KernelEntry::resolve_locked(Backend& backend, const
 Result<const ResolvedTable*> KernelEntry::resolve_and_log(Backend& backend, const ResolvedKey& key,
                                                           std::string* reasons) {
   start_recording_from_environment();
+  start_ranges_from_environment();
   const ResolvedTable* table = nullptr;
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -207,28 +209,28 @@ Result<const ResolvedTable*> KernelEntry::resolve(Backend& backend, const Resolv
 
 Status KernelEntry::no_table(const DeviceFacts& facts, const TensorView* const* tensors, int num_tensors,
                              int num_scalars, const std::string& reasons) const {
-  if (!reasons.empty()) return {Code::kUnsupported, name_ + " cannot run on " + facts.hardware + ": " + reasons};
+  if (!reasons.empty()) return make_status(Code::kUnsupported, name_, " cannot run on ", facts.hardware, ": ", reasons);
   std::string keys, hardware;
   const PackTable* nearest = nullptr;
   for (const LookupEntry& entry : lookup_order(sources_, facts)) {
     for (const PackTable& table : sources_[entry.source].pack->tables()) {
       if (nearest == nullptr) nearest = &table;
-      if (keys.find(table.dtype_key) == std::string::npos) keys += (keys.empty() ? "" : ", ") + table.dtype_key;
+      if (keys.find(table.dtype_key) == std::string::npos) append_to(&keys, keys.empty() ? "" : ", ", table.dtype_key);
     }
   }
-  for (const PackSource& source : sources_) hardware += " " + source.hardware;
+  for (const PackSource& source : sources_) append_to(&hardware, " ", source.hardware);
   if (nearest == nullptr) {
-    return {Code::kNotFound, name_ + ": no table serves " + facts.hardware + ", there are" +
-                                 (hardware.empty() ? " none" : hardware) +
-                                 "; link a generated table, load a pack or set KAON_HEURISTIC_DIR"};
+    return make_status(Code::kNotFound, name_, ": no table serves ", facts.hardware, ", there are",
+                       hardware.empty() ? " none" : hardware,
+                       "; link a generated table, load a pack or set KAON_HEURISTIC_DIR");
   }
   Status status = ArgumentChecker::check_types(nearest->signature, tensors, num_tensors, num_scalars);
   // With one binding the first wrong argument says it best; with several, what would have been right.
   if (nearest->dtype_key.empty() || num_tensors != nearest->signature.num_tensors()) {
     if (!status.is_ok()) return status;
   }
-  return {Code::kInvalidArgument,
-          name_ + ": no table for dtypes (" + dtypes_text(tensors, num_tensors) + "), compiled for " + keys};
+  return make_status(Code::kInvalidArgument, name_, ": no table for dtypes (", dtypes_text(tensors, num_tensors),
+                     "), compiled for ", keys);
 }
 
 void KernelEntry::record_unserved(const TensorView* const* tensors, int num_tensors, const ScalarValue* scalars,
@@ -265,24 +267,26 @@ Status KernelEntry::load(const ResolvedTable& table, Candidate& candidate, void*
   std::lock_guard<std::mutex> lock(mutex_);
   if (candidate.function.load(std::memory_order_acquire) != nullptr) return Status::ok();
   Backend& backend = table.backend();
-  std::string what = name_ + " variant " + std::to_string(candidate.facts.index) + " (" + candidate.facts.config + ")";
+  std::string what = cat(name_, " variant ", candidate.facts.index, " (", candidate.facts.config, ")");
   if (rule == LoadRule::kOnCall) {
     const Result<bool> is_capturing = backend.is_capturing(stream);
     if (!is_capturing.is_ok()) {
-      return {is_capturing.status().code(), what + ": " + is_capturing.status().message()};
+      return make_status(is_capturing.status().code(), what, ": ", is_capturing.status().message());
     }
     if (*is_capturing) {
-      return {Code::kNotPreloaded, what + " is first used inside a stream capture; call preload() before capturing"};
+      return make_status(Code::kNotPreloaded, what,
+                         " is first used inside a stream capture; call preload() before capturing");
     }
   }
   const PackImageView& image = table.pack().images()[candidate.image];
   void*& handle = sources_[table.source()].image_handles[candidate.image];
   if (handle == nullptr) {
-    KAON_ASSIGN_OR_RETURN(handle, backend.load_image({image.kind, image.data, image.bytes}, what + " " + image.target));
+    KAON_ASSIGN_OR_RETURN(handle,
+                          backend.load_image({image.kind, image.data, image.bytes}, cat(what, " ", image.target)));
   }
   Result<void*> function =
       backend.load_function(handle, candidate.facts.symbol, table.key().device, candidate.dims.shared_bytes);
-  if (!function.is_ok()) return {function.status().code(), what + ": " + function.status().message()};
+  if (!function.is_ok()) return make_status(function.status().code(), what, ": ", function.status().message());
   candidate.function.store(*function, std::memory_order_release);
   return Status::ok();
 }

@@ -70,8 +70,20 @@ class KernelEntry {
   Result<std::string> explain(const DeviceFacts& facts, const TensorView* const* tensors, int num_tensors,
                               const ScalarValue* scalars, int num_scalars);
 
+  /// The same for a call on dense tensors with these dims, of the binding with that dtype key ("f16"; "" where the
+  /// kernel has no generic dtype). kNotFound for another key, kInvalidArgument for another number of dims, with what
+  /// there is.
+  Result<std::string> explain_shape(const DeviceFacts& facts, const std::string& dtype_key,
+                                    const std::vector<int64_t>& dims);
+
+  /// The packs that may serve, read and validated, those of $KAON_HEURISTIC_DIR among them.
+  Result<std::vector<PackSource>> sources();
+
   /// Makes later calls look up again.
   void invalidate();
+
+  /// Where a profiler's name of the kernel is kept; see ranges.h.
+  std::atomic<void*>* range_name() { return &range_name_; }
 
   /// What all but find() takes; for who must hold it across a fork.
   std::mutex& mutex() { return mutex_; }
@@ -82,6 +94,10 @@ class KernelEntry {
     std::atomic<ResolvedTable*> buckets[kBuckets] = {};
   };
 
+  // Asks the tables that `find` gives, in the order of lookup, until one runs on the device; `fill` writes the call's
+  // slots. Empty when there is none. Needs the lock.
+  template <typename Find, typename Fill>
+  Result<std::string> explain_tables(const DeviceFacts& facts, Find find, Fill fill);
   void start_generation();
   bool is_replaced(size_t source) const;
   std::vector<Signature> signatures();  // of every table that can be read
@@ -97,6 +113,7 @@ class KernelEntry {
 
   std::string name_;
   uint32_t id_;
+  std::atomic<void*> range_name_{nullptr};
   std::atomic<unsigned> noted_{0};  // one bit for each Match that the log was told of
   mutable std::mutex mutex_;
   std::atomic<Generation*> generation_{nullptr};

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "runtime/base/text.h"
 #include "runtime/launch/cuda_backend.h"
 #include "runtime/launch/explain.h"
 #include "runtime/launch/kernel_entry.h"
@@ -79,7 +80,29 @@ Result<std::string> KernelEntry::sources_text() {
     // Replaced packs decide nothing, whether they were released or not.
     if (source.hardware.empty() || is_replaced(i)) continue;
     const uint64_t hash = source.pack != nullptr ? source.pack->hash() : source.tables[0]->pack_hash;
-    text += source.hardware + (source.is_linked ? " linked " : " loaded ") + std::to_string(hash) + "\n";
+    append_to(&text, source.hardware, source.is_linked ? " linked " : " loaded ", hash, "\n");
+  }
+  return text;
+}
+
+template <typename Find, typename Fill>
+Result<std::string> KernelEntry::explain_tables(const DeviceFacts& facts, Find find, Fill fill) {
+  KAON_RETURN_IF_ERROR(add_directory_packs());
+  KAON_ASSIGN_OR_RETURN(const ForcedVariant forced, forced_variant(name_));
+  std::string text;
+  for (const LookupEntry& entry : lookup_order(sources_, facts)) {
+    PackSource& source = sources_[entry.source];
+    KAON_RETURN_IF_ERROR(read_pack(source));
+    const PackTable* table = find(*source.pack);
+    if (table == nullptr) continue;
+    int64_t slots[kMaxSlots];
+    KAON_RETURN_IF_ERROR(fill(*table, slots));
+    if (forced.is_set) {
+      append_to(&text, "forced to ", forced.is_fingerprint ? "a fingerprint" : "variant ",
+                forced.is_fingerprint ? "" : std::to_string(forced.value), "; without that:\n");
+    }
+    text += explain_choice({source.pack.get(), table, facts, ptx_rule(), slots});
+    if (missing_generic(*table, fit_variants(*table, *source.pack, facts, ptx_rule())) == nullptr) return text;
   }
   return text;
 }
@@ -87,29 +110,53 @@ Result<std::string> KernelEntry::sources_text() {
 Result<std::string> KernelEntry::explain(const DeviceFacts& facts, const TensorView* const* tensors, int num_tensors,
                                          const ScalarValue* scalars, int num_scalars) {
   std::lock_guard<std::mutex> lock(mutex_);
-  KAON_RETURN_IF_ERROR(add_directory_packs());
-  KAON_ASSIGN_OR_RETURN(const ForcedVariant forced, forced_variant(name_));
   uint64_t dtypes = 0;
   for (int i = 0; i < num_tensors; ++i) dtypes |= dtype_bits(tensors[i]->dtype, i);
-  std::string text;
-  for (const LookupEntry& entry : lookup_order(sources_, facts)) {
-    PackSource& source = sources_[entry.source];
-    KAON_RETURN_IF_ERROR(read_pack(source));
-    const PackTable* table = find_table(*source.pack, dtypes);
-    if (table == nullptr) continue;
-    KAON_RETURN_IF_ERROR(ArgumentChecker::check_types(table->signature, tensors, num_tensors, num_scalars));
-    int64_t slots[kMaxSlots];
+  auto fill = [&](const PackTable& table, int64_t* slots) -> Status {
+    KAON_RETURN_IF_ERROR(ArgumentChecker::check_types(table.signature, tensors, num_tensors, num_scalars));
     Status refused;
-    if (!ArgumentChecker(table->signature).fill(tensors, scalars, slots, &refused)) return refused;
-    if (forced.is_set) {
-      text += std::string("forced to ") + (forced.is_fingerprint ? "a fingerprint" : "variant ") +
-              (forced.is_fingerprint ? "" : std::to_string(forced.value)) + "; without that:\n";
-    }
-    text += explain_choice({source.pack.get(), table, facts, ptx_rule(), slots});
-    if (missing_generic(*table, fit_variants(*table, *source.pack, facts, ptx_rule())) == nullptr) return text;
-  }
+    ArgumentChecker(table.signature).fill(tensors, scalars, slots, &refused);
+    return refused;
+  };
+  KAON_ASSIGN_OR_RETURN(std::string text, explain_tables(
+                                              facts, [&](const Pack& pack) { return find_table(pack, dtypes); }, fill));
+  if (text.empty()) return no_table(facts, tensors, num_tensors, num_scalars, "");
+  return text;
+}
+
+Result<std::string> KernelEntry::explain_shape(const DeviceFacts& facts, const std::string& dtype_key,
+                                               const std::vector<int64_t>& dims) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::string known;  // the dtypes of all tables that were asked
+  auto find = [&](const Pack& pack) {
+    for (const PackTable& table : pack.tables()) append_to(&known, known.empty() ? "" : ", ", table.dtype_key);
+    return pack.find_table(dtype_key);
+  };
+  auto fill = [&](const PackTable& table, int64_t* slots) -> Status {
+    const std::vector<std::string>& names = table.signature.dims;
+    if (dims.size() == names.size()) return dense_slots(table.signature, dims.data(), slots), Status::ok();
+    std::string text;
+    for (const std::string& name : names) append_to(&text, text.empty() ? "" : " x ", name);
+    return make_status(Code::kInvalidArgument, name_, ": got ", dims.size(), " dims, expected ", names.size(), ": ",
+                       text);
+  };
+  KAON_ASSIGN_OR_RETURN(std::string text, explain_tables(facts, find, fill));
   if (!text.empty()) return text;
-  return no_table(facts, tensors, num_tensors, num_scalars, "");
+  if (known.empty()) return make_status(Code::kNotFound, name_, ": no table serves ", facts.hardware);
+  return make_status(Code::kNotFound, name_, ": no table for dtypes ", dtype_key.empty() ? "(none given)" : dtype_key,
+                     ", there are ", known);
+}
+
+Result<std::vector<PackSource>> KernelEntry::sources() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  KAON_RETURN_IF_ERROR(add_directory_packs());
+  std::vector<PackSource> all;
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    if (sources_[i].hardware.empty() || is_replaced(i)) continue;
+    KAON_RETURN_IF_ERROR(read_pack(sources_[i]));
+    all.push_back(sources_[i]);
+  }
+  return all;
 }
 
 }  // namespace kaon

@@ -1,12 +1,14 @@
 // The table of chips.
 #include "runtime/launch/known_devices.h"
 
+#include "runtime/base/text.h"
+
 namespace kaon {
 namespace {
 
 DeviceFacts chip(int sm, const char* name, uint32_t num_sms, uint32_t max_shared_bytes) {
   DeviceFacts facts;
-  facts.hardware = "sm" + std::to_string(sm);
+  facts.hardware = cat("sm", sm);
   facts.name = name;
   facts.sm = sm;
   facts.num_sms = num_sms;

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "runtime/base/text.h"
+
 namespace kaon {
 namespace {
 
@@ -56,7 +58,7 @@ const char* level_name(LogLevel level) {
 void append_to_file(Log& l, LogLevel level, const std::string& line) {
   if (l.file < 0) l.file = open(l.file_name.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (l.file < 0) return;
-  const std::string text = "kaon[" + std::to_string(getpid()) + "] " + level_name(level) + ": " + line + "\n";
+  const std::string text = cat("kaon[", getpid(), "] ", level_name(level), ": ", line, "\n");
   ssize_t ignored = write(l.file, text.data(), text.size());
   (void)ignored;
 }

@@ -4,26 +4,30 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "runtime/base/text.h"
+
 namespace kaon {
 
 std::vector<LookupEntry> lookup_order(const std::vector<PackSource>& sources, const DeviceFacts& facts) {
   std::vector<LookupEntry> order;
   std::vector<int> distance(sources.size());
-  for (size_t i = 0; i < sources.size(); ++i) {
-    int sm = hardware_sm(sources[i].hardware);
-    if (sm < 0 || (sm == 0) != (facts.sm == 0)) continue;
-    TableFit fit = sm == facts.sm ? TableFit::kExact : sm < facts.sm ? TableFit::kOlder : TableFit::kGenericOnly;
-    distance[i] = std::abs(sm - facts.sm);
-    order.push_back({static_cast<int>(i), fit});
-  }
-  std::sort(order.begin(), order.end(), [&](const LookupEntry& a, const LookupEntry& b) {
+  auto is_before = [&](const LookupEntry& a, const LookupEntry& b) {
     if (a.fit != b.fit) return a.fit < b.fit;
     if (distance[a.source] != distance[b.source]) return distance[a.source] < distance[b.source];
     bool a_linked = sources[a.source].is_linked, b_linked = sources[b.source].is_linked;
     if (a_linked != b_linked) return b_linked;
     // The latest pack loaded at run time replaces earlier ones; linked ones keep the order of registration.
     return a_linked ? a.source < b.source : a.source > b.source;
-  });
+  };
+  for (size_t i = 0; i < sources.size(); ++i) {
+    int sm = hardware_sm(sources[i].hardware);
+    if (sm < 0 || (sm == 0) != (facts.sm == 0)) continue;
+    TableFit fit = sm == facts.sm ? TableFit::kExact : sm < facts.sm ? TableFit::kOlder : TableFit::kGenericOnly;
+    distance[i] = std::abs(sm - facts.sm);
+    // They are few: putting each in its place takes less code than sorting.
+    const LookupEntry entry = {static_cast<int>(i), fit};
+    order.insert(std::upper_bound(order.begin(), order.end(), entry, is_before), entry);
+  }
   return order;
 }
 
@@ -35,10 +39,10 @@ std::vector<VariantFit> fit_variants(const PackTable& table, const Pack& pack, c
     if (fit.reason.empty()) {
       fit.image = choose_image(variant, pack.images(), facts, ptx);
       if (fit.image < 0) {
-        fit.reason = "has no image that runs on " + facts.hardware + ", only";
+        fit.reason = cat("has no image that runs on ", facts.hardware, ", only");
         for (const ImageRef& ref : variant.images) {
           const PackImageView& image = pack.images()[ref.image];
-          fit.reason += std::string(" ") + image.target + " " + image_kind_name(image.kind);
+          append_to(&fit.reason, " ", image.target, " ", image_kind_name(image.kind));
         }
       }
     }

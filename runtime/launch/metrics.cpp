@@ -1,4 +1,5 @@
 // How the counters are written for Prometheus.
+#include "runtime/base/text.h"
 #include "runtime/launch/control.h"
 #include "runtime/launch/counters.h"
 #include "runtime/launch/kernel_table.h"
@@ -8,7 +9,7 @@ namespace kaon {
 namespace {
 
 void head(std::string* text, const char* name, const char* type, const char* help) {
-  *text += std::string("# HELP ") + name + " " + help + "\n# TYPE " + name + " " + type + "\n";
+  append_to(text, "# HELP ", name, " ", help, "\n# TYPE ", name, " ", type, "\n");
 }
 
 std::string label(const std::string& value) {
@@ -35,19 +36,19 @@ std::string metrics_text() {
   for (const KernelEntry* entry : kernel_entries()) {
     const CallCounts counts = read_counts(entry->id());
     for (int match = 0; match < kNumMatches; ++match) {
-      text += "kaon_calls_total{kernel=\"" + label(entry->name()) + "\",match=\"" +
-              match_name(static_cast<Match>(match)) + "\"} " + std::to_string(counts.by_match[match]) + "\n";
+      append_to(&text, "kaon_calls_total{kernel=\"", label(entry->name()), "\",match=\"",
+                match_name(static_cast<Match>(match)), "\"} ", counts.by_match[match], "\n");
     }
   }
   head(&text, "kaon_errors_total", "counter", "Calls that returned an error, by its code.");
   for (int code = 1; code <= static_cast<int>(Code::kInternal); ++code) {
-    text += std::string("kaon_errors_total{code=\"") + code_name(static_cast<Code>(code)) + "\"} " +
-            std::to_string(read_errors(static_cast<Code>(code))) + "\n";
+    append_to(&text, "kaon_errors_total{code=\"", code_name(static_cast<Code>(code)), "\"} ",
+              read_errors(static_cast<Code>(code)), "\n");
   }
   head(&text, "kaon_info", "gauge", "What decides the choices of this process; equal bundle_ids choose alike.");
   const Result<uint64_t> id = bundle_id();
-  return text + "kaon_info{version=\"" KAON_VERSION "\",abi=\"" + std::to_string(kKernelTableAbi) + "\",bundle_id=\"" +
-         (id.is_ok() ? hex(*id) : "") + "\"} 1\n";
+  return cat(text, "kaon_info{version=\"" KAON_VERSION "\",abi=\"", kKernelTableAbi, "\",bundle_id=\"",
+             id.is_ok() ? hex(*id) : "", "\"} 1\n");
 }
 
 }  // namespace kaon

@@ -53,7 +53,8 @@ class RecordWriter {
   std::string* out_;
 };
 
-/// Reads fields from bytes. After the first failure every read gives zeros and status() says what and where.
+/// Reads fields from bytes. After the first failure every read gives zeros and status() says what and where. What does
+/// not depend on a field's type lies in pack.cpp, once.
 class RecordReader {
  public:
   RecordReader(const unsigned char* data, size_t bytes) : data_(data), bytes_(bytes) {}
@@ -61,77 +62,44 @@ class RecordReader {
   template <typename T>
   void number(T& value) {
     uint64_t bits = 0;
-    if (!has(sizeof(T))) return;
-    for (size_t i = 0; i < sizeof(T); ++i) bits |= static_cast<uint64_t>(data_[position_ + i]) << (8 * i);
-    position_ += sizeof(T);
-    value = static_cast<T>(bits);
+    if (take(sizeof(T), &bits)) value = static_cast<T>(bits);
   }
   void number(double& value) {
     uint64_t bits = 0;
-    number(bits);
+    take(sizeof bits, &bits);
     memcpy(&value, &bits, sizeof bits);
   }
   template <typename E>
   void enumeration(E& value, E last) {
-    uint8_t byte = 0;
-    number(byte);
-    if (byte > static_cast<uint8_t>(last)) {
-      fail("value " + std::to_string(byte) + ", expected at most " + std::to_string(static_cast<int>(last)));
-      return;
-    }
-    value = static_cast<E>(byte);
+    value = static_cast<E>(byte_up_to(static_cast<uint8_t>(last)));
   }
-  void flag(bool& value) {
-    uint8_t byte = 0;
-    number(byte);
-    if (byte > 1) fail("value " + std::to_string(byte) + ", expected 0 or 1");
-    value = byte == 1;
-  }
-  void text(std::string& value) {
-    uint32_t length = 0;
-    number(length);
-    if (!has(length)) return;
-    value.assign(reinterpret_cast<const char*>(data_ + position_), length);
-    position_ += length;
-  }
-  void config(Config& value) {
-    std::string json;
-    text(json);
-    if (!status_.is_ok()) return;
-    Result<Config> parsed = Config::from_json(json);
-    if (!parsed.is_ok()) return fail(parsed.status().message());
-    value = *parsed;
-  }
+  void flag(bool& value) { value = byte_up_to(1) == 1; }
+  void text(std::string& value);
+  void config(Config& value);
   template <typename T, typename Each>
   void list(std::vector<T>& items, const char* what, Each each) {
-    uint32_t count = 0;
-    number(count);
-    // Every item takes at least one byte, so a broken count cannot make this allocate more than the pack's own size.
-    if (!status_.is_ok() || !has(count)) return;
     items.clear();
-    for (uint32_t i = 0; i < count && status_.is_ok(); ++i) {
+    const uint32_t count = begin_list();
+    for (uint32_t i = 0; i < count; ++i) {
       items.emplace_back();
       each(items.back());
-      if (!status_.is_ok() && place_.empty()) place_ = std::string(what) + " " + std::to_string(i);
+      if (!is_good(what, i)) return;
     }
   }
 
   bool at_end() const { return position_ == bytes_; }
-  Status status() const {
-    if (status_.is_ok()) return status_;
-    return {status_.code(), place_.empty() ? status_.message() : place_ + ": " + status_.message()};
-  }
+  Status status() const;
 
  private:
-  bool has(size_t bytes) {
-    if (!status_.is_ok()) return false;
-    if (bytes <= bytes_ - position_) return true;
-    fail("needs " + std::to_string(bytes) + " bytes, " + std::to_string(bytes_ - position_) + " are left");
-    return false;
-  }
-  void fail(const std::string& what) {
-    if (status_.is_ok()) status_ = Status(Code::kCorrupt, "records byte " + std::to_string(position_) + ": " + what);
-  }
+  // The next `bytes` bytes as a little-endian number; false after a failure.
+  bool take(size_t bytes, uint64_t* value);
+  // The next byte, or 0 when it is greater than `last`.
+  uint8_t byte_up_to(uint8_t last);
+  uint32_t begin_list();
+  // Whether item `index` of a list could be read.
+  bool is_good(const char* what, uint32_t index);
+  bool has(size_t bytes);
+  void fail(const std::string& what);
 
   const unsigned char* data_;
   size_t bytes_;
@@ -219,9 +187,8 @@ void describe(A& a, DecisionTree& tree) {
     a.number(node.leaf);
     a.number(node.shapes);
   });
-  a.list(tree.leaves, "tree leaf", [&](std::vector<uint16_t>& leaf) {
-    a.list(leaf, "choice", [&](uint16_t& variant) { a.number(variant); });
-  });
+  a.list(tree.leaves, "tree leaf",
+         [&](std::vector<uint16_t>& leaf) { a.list(leaf, "choice", [&](uint16_t& variant) { a.number(variant); }); });
 }
 
 template <typename A>
@@ -236,9 +203,8 @@ void describe(A& a, PackTable& table) {
     a.number(range.max);
     a.flag(range.is_ignored);
   });
-  a.list(table.shapes, "shape", [&](std::vector<int64_t>& shape) {
-    a.list(shape, "dim of a shape", [&](int64_t& dim) { a.number(dim); });
-  });
+  a.list(table.shapes, "shape",
+         [&](std::vector<int64_t>& shape) { a.list(shape, "dim of a shape", [&](int64_t& dim) { a.number(dim); }); });
 }
 
 template <typename A>

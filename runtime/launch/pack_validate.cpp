@@ -3,6 +3,7 @@
 
 #include "runtime/base/generic.h"
 #include "runtime/base/guards.h"
+#include "runtime/base/text.h"
 #include "runtime/launch/pack_format.h"
 
 namespace kaon {
@@ -14,11 +15,10 @@ constexpr uint32_t kMaxSharedBytes = 1u << 20;
 constexpr uint32_t kMaxCluster = 64;
 
 Status corrupt(const std::string& what) { return {Code::kCorrupt, what}; }
-std::string str(int64_t value) { return std::to_string(value); }
 
 Status within(const std::string& place, Status status) {
   if (status.is_ok()) return status;
-  return {status.code(), place + ": " + status.message()};
+  return make_status(status.code(), place, ": ", status.message());
 }
 
 // Extents and requires may read dims and scalars only: pointers and strides are not known when they are checked.
@@ -29,7 +29,7 @@ Status validate_shape_expr(const Signature& signature, const Expr& expr) {
     bool is_dim = step.operand >= signature.dim_slot(0) &&
                   step.operand < signature.dim_slot(static_cast<int>(signature.dims.size()));
     if (!is_dim && step.operand < signature.scalar_slot(0)) {
-      return corrupt("reads slot " + str(step.operand) + ", which is neither a dim nor a scalar");
+      return corrupt(cat("reads slot ", step.operand, ", which is neither a dim nor a scalar"));
     }
   }
   return Status::ok();
@@ -42,7 +42,7 @@ bool is_bare_dim(const Expr& expr, int slot) {
 Status validate_tensor(const Signature& signature, const TensorParam& tensor) {
   if (tensor.name.empty()) return corrupt("has no name");
   if (tensor.extents.size() > kMaxRank) {
-    return corrupt("has rank " + str(static_cast<int64_t>(tensor.extents.size())) + ", at most " + str(kMaxRank));
+    return corrupt(cat("has rank ", static_cast<int64_t>(tensor.extents.size()), ", at most ", kMaxRank));
   }
   for (const Expr& extent : tensor.extents) {
     KAON_RETURN_IF_ERROR(within("extent", validate_shape_expr(signature, extent)));
@@ -50,7 +50,7 @@ Status validate_tensor(const Signature& signature, const TensorParam& tensor) {
   if (!tensor.aliases.empty()) {
     int input = signature.find_tensor(tensor.aliases);
     if (!tensor.is_output || input < 0 || signature.tensors[input].is_output) {
-      return corrupt("aliases " + tensor.aliases + ", expected an output that aliases an input");
+      return corrupt(cat("aliases ", tensor.aliases, ", expected an output that aliases an input"));
     }
   }
   if (tensor.is_zeroed && !tensor.is_output) return corrupt("is cleared although it is an input");
@@ -59,15 +59,15 @@ Status validate_tensor(const Signature& signature, const TensorParam& tensor) {
 
 Status validate_signature(const Signature& signature) {
   if (signature.tensors.size() > kMaxTensors) {
-    return corrupt("has " + str(signature.num_tensors()) + " tensors, at most " + str(kMaxTensors));
+    return corrupt(cat("has ", signature.num_tensors(), " tensors, at most ", kMaxTensors));
   }
   size_t axes = 0;
   for (const TensorParam& tensor : signature.tensors) axes += tensor.extents.size();
   if (signature.tensors.size() + signature.dims.size() + axes + signature.scalars.size() > kMaxSlots) {
-    return corrupt("needs more than " + str(kMaxSlots) + " slots");
+    return corrupt(cat("needs more than ", kMaxSlots, " slots"));
   }
   for (const TensorParam& tensor : signature.tensors) {
-    KAON_RETURN_IF_ERROR(within("tensor " + tensor.name, validate_tensor(signature, tensor)));
+    KAON_RETURN_IF_ERROR(within(cat("tensor ", tensor.name), validate_tensor(signature, tensor)));
   }
   for (size_t i = 0; i < signature.dims.size(); ++i) {
     int slot = signature.dim_slot(static_cast<int>(i));
@@ -75,10 +75,10 @@ Status validate_signature(const Signature& signature) {
     for (const TensorParam& tensor : signature.tensors) {
       for (const Expr& extent : tensor.extents) is_bound = is_bound || is_bare_dim(extent, slot);
     }
-    if (!is_bound) return corrupt("dim " + signature.dims[i] + " is not by itself the extent of any axis");
+    if (!is_bound) return corrupt(cat("dim ", signature.dims[i], " is not by itself the extent of any axis"));
   }
   for (const Require& require : signature.requires_) {
-    KAON_RETURN_IF_ERROR(within("require " + require.text, validate_shape_expr(signature, require.condition)));
+    KAON_RETURN_IF_ERROR(within(cat("require ", require.text), validate_shape_expr(signature, require.condition)));
   }
   return Status::ok();
 }
@@ -86,10 +86,10 @@ Status validate_signature(const Signature& signature) {
 Status validate_guard(const Signature& signature, const Guard& guard) {
   int limit = guard.kind == GuardKind::kSpanAtMost ? signature.num_tensors() : signature.num_slots();
   if (guard.slot >= limit || (guard.kind == GuardKind::kCongruent && guard.other >= limit)) {
-    return corrupt("guard reads slot " + str(std::max(guard.slot, guard.other)) + ", expected one below " + str(limit));
+    return corrupt(cat("guard reads slot ", std::max(guard.slot, guard.other), ", expected one below ", limit));
   }
   if ((guard.kind == GuardKind::kDivisible || guard.kind == GuardKind::kCongruent) && guard.value <= 0) {
-    return corrupt("guard divides by " + str(guard.value));
+    return corrupt(cat("guard divides by ", guard.value));
   }
   return Status::ok();
 }
@@ -100,17 +100,17 @@ Status validate_plan(const Signature& signature, const LaunchPlan& plan) {
     if (step.kind == StepKind::kKernel) {
       ++kernels;
     } else if (step.tensor >= signature.num_tensors() || !signature.tensors[step.tensor].is_output) {
-      return corrupt("clears tensor " + str(step.tensor) + ", which is no output");
+      return corrupt(cat("clears tensor ", step.tensor, ", which is no output"));
     }
   }
-  if (kernels != 1) return corrupt("launches " + str(kernels) + " kernels, expected 1");
+  if (kernels != 1) return corrupt(cat("launches ", kernels, " kernels, expected 1"));
   if (plan.threads == 0 || plan.threads > kMaxThreads || plan.threads % 32 != 0) {
-    return corrupt("has " + str(plan.threads) + " threads, expected a multiple of 32 up to " + str(kMaxThreads));
+    return corrupt(cat("has ", plan.threads, " threads, expected a multiple of 32 up to ", kMaxThreads));
   }
   if (plan.shared_bytes > kMaxSharedBytes) {
-    return corrupt("needs " + str(plan.shared_bytes) + " bytes of shared memory");
+    return corrupt(cat("needs ", plan.shared_bytes, " bytes of shared memory"));
   }
-  if (plan.cluster == 0 || plan.cluster > kMaxCluster) return corrupt("has cluster " + str(plan.cluster));
+  if (plan.cluster == 0 || plan.cluster > kMaxCluster) return corrupt(cat("has cluster ", plan.cluster));
   return within("programs", validate(plan.programs.view(), signature.num_slots()));
 }
 
@@ -122,7 +122,7 @@ Status validate_variant(const PackTable& table, const PackVariant& variant, size
   if (variant.images.empty()) return corrupt("has no image");
   for (const ImageRef& ref : variant.images) {
     if (ref.image >= num_images) {
-      return corrupt("names image " + str(ref.image) + " of " + str(static_cast<int64_t>(num_images)));
+      return corrupt(cat("names image ", ref.image, " of ", static_cast<int64_t>(num_images)));
     }
   }
   return Status::ok();
@@ -131,13 +131,13 @@ Status validate_variant(const PackTable& table, const PackVariant& variant, size
 Status validate_coverage(const PackTable& table) {
   size_t dims = table.signature.dims.size();
   if (table.ranges.size() != dims) {
-    return corrupt("has " + str(static_cast<int64_t>(table.ranges.size())) + " dim ranges for " +
-                   str(static_cast<int64_t>(dims)) + " dims");
+    return corrupt(cat("has ", static_cast<int64_t>(table.ranges.size()), " dim ranges for ",
+                       static_cast<int64_t>(dims), " dims"));
   }
   for (const std::vector<int64_t>& shape : table.shapes) {
     if (shape.size() != dims) {
-      return corrupt("has a measured shape of " + str(static_cast<int64_t>(shape.size())) + " dims, expected " +
-                     str(static_cast<int64_t>(dims)));
+      return corrupt(cat("has a measured shape of ", static_cast<int64_t>(shape.size()), " dims, expected ",
+                         static_cast<int64_t>(dims)));
     }
   }
   return Status::ok();
@@ -149,27 +149,25 @@ Status validate_generic(const PackTable& table) {
   for (size_t i = 0; i < leaves.size(); ++i) {
     const uint16_t last = leaves[i].back();
     if ((i == 0 || is_only_one) && last != table.generic_variant) {
-      return corrupt("leaf " + std::to_string(i) + " ends in variant " + str(last) + ", the generic one is " +
-                     str(table.generic_variant));
+      return corrupt(cat("leaf ", i, " ends in variant ", last, ", the generic one is ", table.generic_variant));
     }
     const std::vector<Guard>& guards = table.variants[last].info.guards;
     if (!only_fix_dims(table.signature, guards)) {
-      return corrupt("the generic variant " + str(last) + " has guards: " + guards_text(table.signature, guards));
+      return corrupt(cat("the generic variant ", last, " has guards: ", guards_text(table.signature, guards)));
     }
   }
   return Status::ok();
 }
 
 Status validate_table(const PackRecords& records, const PackTable& table, size_t num_images) {
-  if (table.signature.kernel != records.kernel) return corrupt("signature is of kernel " + table.signature.kernel);
+  if (table.signature.kernel != records.kernel) return corrupt(cat("signature is of kernel ", table.signature.kernel));
   KAON_RETURN_IF_ERROR(within("signature", validate_signature(table.signature)));
   if (table.dtype_key != table.signature.dtype_key()) {
-    return corrupt("dtype key is " + table.dtype_key + ", its signature says " + table.signature.dtype_key());
+    return corrupt(cat("dtype key is ", table.dtype_key, ", its signature says ", table.signature.dtype_key()));
   }
   if (table.variants.size() > 0xffff) return corrupt("has too many variants");
   for (size_t i = 0; i < table.variants.size(); ++i) {
-    KAON_RETURN_IF_ERROR(
-        within("variant " + std::to_string(i), validate_variant(table, table.variants[i], num_images)));
+    KAON_RETURN_IF_ERROR(within(cat("variant ", i), validate_variant(table, table.variants[i], num_images)));
   }
   KAON_RETURN_IF_ERROR(validate(table.tree, table.signature.num_slots(), static_cast<int>(table.variants.size())));
   KAON_RETURN_IF_ERROR(validate_generic(table));
@@ -184,9 +182,9 @@ Status validate(const PackRecords& records, size_t num_images) {
   if (records.tables.empty()) return corrupt("has no tables");
   for (size_t i = 0; i < records.tables.size(); ++i) {
     const PackTable& table = records.tables[i];
-    KAON_RETURN_IF_ERROR(within("table '" + table.dtype_key + "'", validate_table(records, table, num_images)));
+    KAON_RETURN_IF_ERROR(within(cat("table '", table.dtype_key, "'"), validate_table(records, table, num_images)));
     for (size_t j = 0; j < i; ++j) {
-      if (records.tables[j].dtype_key == table.dtype_key) return corrupt("has two tables '" + table.dtype_key + "'");
+      if (records.tables[j].dtype_key == table.dtype_key) return corrupt(cat("has two tables '", table.dtype_key, "'"));
     }
   }
   return Status::ok();

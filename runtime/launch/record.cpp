@@ -12,6 +12,7 @@
 #include <map>
 #include <mutex>
 
+#include "runtime/base/text.h"
 #include "runtime/launch/control.h"
 #include "runtime/launch/log.h"
 
@@ -53,22 +54,22 @@ std::string quoted(const std::string& text) {
 
 std::string line_start(const Signature& signature, const int64_t* slots) {
   std::string line =
-      "{\"kernel\": " + quoted(signature.kernel) + ", \"dtypes\": " + quoted(signature.dtype_key()) + ", \"dims\": {";
+      cat("{\"kernel\": ", quoted(signature.kernel), ", \"dtypes\": ", quoted(signature.dtype_key()), ", \"dims\": {");
   for (size_t i = 0; i < signature.dims.size(); ++i) {
-    line += (i == 0 ? "" : ", ") + quoted(signature.dims[i]) + ": " +
-            std::to_string(slots[signature.dim_slot(static_cast<int>(i))]);
+    append_to(&line, i == 0 ? "" : ", ", quoted(signature.dims[i]), ": ",
+              slots[signature.dim_slot(static_cast<int>(i))]);
   }
-  return line + "}, \"count\": ";
+  return cat(line, "}, \"count\": ");
 }
 
 int open_file(const std::string& path) { return open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666); }
 
 Status failure(const std::string& path, const char* what, const std::string& lost) {
-  return {Code::kIo, "recording " + path + ": cannot " + what + ": " + strerror(errno) + lost};
+  return make_status(Code::kIo, "recording ", path, ": cannot ", what, ": ", strerror(errno), lost);
 }
 
 // Appends whole lines; each write() lands in one piece behind those of other processes.
-Status append(const std::string& path, const std::string& lines) {
+Status append_lines(const std::string& path, const std::string& lines) {
   const std::string lost = ", the calls counted since the last flush are lost";
   int file = open_file(path);
   if (file < 0) return failure(path, "open", lost);
@@ -84,8 +85,8 @@ Status append(const std::string& path, const std::string& lines) {
 
 Status write_counts(const std::string& path, const std::map<std::string, uint64_t>& counts) {
   std::string lines;
-  for (const auto& [line, count] : counts) lines += line + std::to_string(count) + "}\n";
-  return lines.empty() ? Status::ok() : append(path, lines);
+  for (const auto& [line, count] : counts) append_to(&lines, line, count, "}\n");
+  return lines.empty() ? Status::ok() : append_lines(path, lines);
 }
 
 void flush_at_exit() {
@@ -105,7 +106,7 @@ Status absolute_path(const std::string& path, std::string* out) {
   if (!path.empty() && path[0] == '/') return Status::ok();
   char* folder = getcwd(nullptr, 0);
   if (folder == nullptr) return failure(path, "find the current folder", "");
-  *out = std::string(folder) + "/" + path;
+  *out = cat(folder, "/", path);
   free(folder);
   return Status::ok();
 }
@@ -153,7 +154,7 @@ void start_recording_from_environment() {
     const char* path = getenv("KAON_RECORD");
     if (path == nullptr || *path == '\0' || is_recording()) return;
     if (Status status = start_recording(path); !status.is_ok())
-      log_line(LogLevel::kError, "KAON_RECORD: " + status.message());
+      log_line(LogLevel::kError, cat("KAON_RECORD: ", status.message()));
   });
 }
 

@@ -11,6 +11,8 @@
 #include <map>
 #include <mutex>
 
+#include "runtime/base/text.h"
+
 namespace kaon {
 namespace {
 
@@ -72,17 +74,18 @@ std::string environment(const char* name) {
 Status read_directory(const std::string& path, std::vector<std::shared_ptr<const Pack>>* packs) {
   DIR* directory = opendir(path.c_str());
   if (directory == nullptr) {
-    return {Code::kIo, "KAON_HEURISTIC_DIR " + path + ": cannot open: " + strerror(errno)};
+    return make_status(Code::kIo, "KAON_HEURISTIC_DIR ", path, ": cannot open: ", strerror(errno));
   }
   std::vector<std::string> names;
   while (const dirent* item = readdir(directory)) {
     std::string name = item->d_name;
-    if (name.size() > 6 && name.compare(name.size() - 6, 6, ".kpack") == 0) names.push_back(name);
+    if (name.size() > 6 && name.compare(name.size() - 6, 6, ".kpack") == 0) {
+      names.insert(std::upper_bound(names.begin(), names.end(), name), name);
+    }
   }
   closedir(directory);
-  std::sort(names.begin(), names.end());
   for (const std::string& name : names) {
-    KAON_ASSIGN_OR_RETURN(std::shared_ptr<const Pack> pack, Pack::map_file(path + "/" + name));
+    KAON_ASSIGN_OR_RETURN(std::shared_ptr<const Pack> pack, Pack::map_file(cat(path, "/", name)));
     packs->push_back(std::move(pack));
   }
   return Status::ok();
@@ -111,9 +114,9 @@ Status parse_forced(const std::string& spec, std::vector<ForcedItem>* items) {
       variant.remove_prefix(equals + 1);
     }
     if (!parse_variant(variant, &item.variant)) {
-      return {Code::kInvalidArgument, "forced variant '" + std::string(text) +
-                                          "': expected an index or 0x and a fingerprint, "
-                                          "with kernel= before it or not"};
+      return make_status(Code::kInvalidArgument, "forced variant '", text,
+                         "': expected an index or 0x and a fingerprint, "
+                         "with kernel= before it or not");
     }
     items->push_back(std::move(item));
   }
@@ -147,8 +150,8 @@ Result<uint64_t> bundle_id() {
     KAON_ASSIGN_OR_RETURN(const std::string text, entry->sources_text());
     if (text.empty()) continue;  // a name without tables chooses nothing
     KAON_ASSIGN_OR_RETURN(const ForcedVariant forced, forced_variant(entry->name()));
-    hash = mix(hash, entry->name() + "\n" + text);
-    if (forced.is_set) hash = mix(hash, (forced.is_fingerprint ? "0x" : "") + std::to_string(forced.value));
+    hash = mix(hash, cat(entry->name(), "\n", text));
+    if (forced.is_set) hash = mix(hash, cat(forced.is_fingerprint ? "0x" : "", forced.value));
   }
   return hash;
 }
@@ -193,7 +196,7 @@ Status register_tables(const KernelTableList& list) {
     const KernelTable& table = list.tables[i];
     if (table.kernel == nullptr || table.dtype_key == nullptr || table.hardware == nullptr ||
         table.pack_begin == nullptr || table.pack_end < table.pack_begin) {
-      return {Code::kInvalidArgument, "kernel table " + std::to_string(i) + " lacks a name or its pack"};
+      return make_status(Code::kInvalidArgument, "kernel table ", i, " lacks a name or its pack");
     }
     KAON_RETURN_IF_ERROR(kernel_entry(table.kernel)->add_tables(&table, 1));
   }
@@ -236,7 +239,7 @@ Result<ForcedVariant> forced_variant(const std::string& kernel) {
   if (!r.is_forced_read) {
     r.forced_status = parse_forced(environment("KAON_FORCE_VARIANT"), &r.forced);
     if (!r.forced_status.is_ok()) {
-      r.forced_status = Status(Code::kInvalidArgument, "KAON_FORCE_VARIANT: " + r.forced_status.message());
+      r.forced_status = make_status(Code::kInvalidArgument, "KAON_FORCE_VARIANT: ", r.forced_status.message());
     }
     r.is_forced_read = true;
   }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "runtime/base/text.h"
+
 namespace kaon {
 namespace {
 
@@ -14,7 +16,7 @@ std::string hex(uint64_t value) {
 }
 
 std::string title(const PackTable& table) {
-  return table.signature.kernel + (table.dtype_key.empty() ? "" : " " + table.dtype_key);
+  return cat(table.signature.kernel, table.dtype_key.empty() ? "" : cat(" ", table.dtype_key));
 }
 
 }  // namespace
@@ -119,26 +121,25 @@ Status ResolvedTable::pick_forced(const ResolveInput& input) {
   if (index == count) {
     // A fingerprint names one kernel's config; other kernels of the program go on as usual.
     if (input.forced.is_fingerprint) return Status::ok();
-    return {Code::kNotFound, title(*table_) + ": forced variant " + std::to_string(input.forced.value) +
-                                 " does not exist, the table has " + std::to_string(count)};
+    return make_status(Code::kNotFound, title(*table_), ": forced variant ", input.forced.value,
+                       " does not exist, the table has ", count);
   }
   for (const auto& candidate : candidates_) {
     if (candidate->facts.index == static_cast<int>(index)) forced_ = candidate.get();
   }
   if (forced_ != nullptr) return Status::ok();
-  return {Code::kUnsupported,
-          title(*table_) + ": forced variant " + std::to_string(index) + " " + input.variants[index].reason};
+  return make_status(Code::kUnsupported, title(*table_), ": forced variant ", index, " ", input.variants[index].reason);
 }
 
 Status ResolvedTable::choose_failure(const int64_t* slots, int leaf) const {
   if (forced_ != nullptr) {
-    return {Code::kInvalidArgument, title(*table_) + ": forced variant " + std::to_string(forced_->facts.index) + " (" +
-                                        hex(forced_->facts.fingerprint) + ") does not accept the call: " +
-                                        refusing_guard(*forced_->signature, *forced_->guards, slots)};
+    return make_status(Code::kInvalidArgument, title(*table_), ": forced variant ", forced_->facts.index, " (",
+                       hex(forced_->facts.fingerprint),
+                       ") does not accept the call: ", refusing_guard(*forced_->signature, *forced_->guards, slots));
   }
   if (leaf >= 0 && leaf + 1 < static_cast<int>(leaf_begin_.size())) return value_not_compiled(slots);
-  return {Code::kInternal, title(*table_) + ": select() of table " + pack_->hardware() + " answered leaf " +
-                               std::to_string(leaf) + " of " + std::to_string(leaf_begin_.size() - 1)};
+  return make_status(Code::kInternal, title(*table_), ": select() of table ", pack_->hardware(), " answered leaf ",
+                     leaf, " of ", leaf_begin_.size() - 1);
 }
 
 // A generic variant refuses nothing but values of specialised dimensions, so those are why a whole leaf refused.
@@ -150,53 +151,52 @@ Status ResolvedTable::value_not_compiled(const int64_t* slots) const {
     std::vector<int64_t> values;
     for (const std::vector<uint16_t>& leaf : tree_->leaves) {
       for (const Guard& guard : table_->variants[leaf.back()].info.guards) {
-        if (guard.slot == slot) values.push_back(guard.value);
+        if (guard.slot != slot) continue;
+        const auto at = std::lower_bound(values.begin(), values.end(), guard.value);
+        if (at == values.end() || *at != guard.value) values.insert(at, guard.value);
       }
     }
     if (values.empty() || std::find(values.begin(), values.end(), slots[slot]) != values.end()) continue;
-    std::sort(values.begin(), values.end());
-    values.erase(std::unique(values.begin(), values.end()), values.end());
-    text += (text.empty() ? "" : "; ") + signature.dims[dim] + " is " + std::to_string(slots[slot]) + ", compiled for ";
-    for (size_t i = 0; i < values.size(); ++i) text += (i > 0 ? ", " : "") + std::to_string(values[i]);
+    append_to(&text, text.empty() ? "" : "; ", signature.dims[dim], " is ", slots[slot], ", compiled for ");
+    for (size_t i = 0; i < values.size(); ++i) append_to(&text, i > 0 ? ", " : "", values[i]);
   }
-  return {Code::kValueNotCompiled, title(*table_) + ": " + text +
-                                       "; add the value to `specialize` in the kernel's source and to its shapes, and "
-                                       "run `aot_runner tune " +
-                                       signature.kernel + ".tile` again"};
+  return make_status(Code::kValueNotCompiled, title(*table_), ": ", text,
+                     "; add the value to `specialize` in the kernel's source and to its shapes, and "
+                     "run `aot_runner tune ",
+                     signature.kernel, ".tile` again");
 }
 
 Candidate* ResolvedTable::route(uint64_t fingerprint, const int64_t* slots, Status* error) const {
   for (const auto& candidate : candidates_) {
     if (candidate->facts.fingerprint != fingerprint) continue;
     if (candidate->accepts(slots)) return candidate.get();
-    *error = {Code::kInvalidArgument,
-              title(*table_) + ": variant " + std::to_string(candidate->facts.index) + " (" + candidate->config_text +
-                  ") does not accept the call: " + refusing_guard(*candidate->signature, *candidate->guards, slots)};
+    *error = make_status(
+        Code::kInvalidArgument, title(*table_), ": variant ", candidate->facts.index, " (", candidate->config_text,
+        ") does not accept the call: ", refusing_guard(*candidate->signature, *candidate->guards, slots));
     return nullptr;
   }
   std::string known;
   for (size_t i = 0; i < table_->variants.size(); ++i) {
-    known += (i == 0 ? "" : ", ") + hex(table_->variants[i].fingerprint);
+    append_to(&known, i == 0 ? "" : ", ", hex(table_->variants[i].fingerprint));
     if (table_->variants[i].fingerprint != fingerprint) continue;
     for (const Skipped& skipped : skipped_) {
       if (skipped.index != i) continue;
-      *error = {Code::kUnsupported, title(*table_) + ": variant " + std::to_string(i) + " " + skipped.reason};
+      *error = make_status(Code::kUnsupported, title(*table_), ": variant ", i, " ", skipped.reason);
       return nullptr;
     }
   }
-  *error = {Code::kNotFound, title(*table_) + ": no variant of table " + pack_->hardware() + " has fingerprint " +
-                                 hex(fingerprint) + ", there are " + known};
+  *error = make_status(Code::kNotFound, title(*table_), ": no variant of table ", pack_->hardware(),
+                       " has fingerprint ", hex(fingerprint), ", there are ", known);
   return nullptr;
 }
 
 std::string ResolvedTable::summary() const {
-  std::string text = title(*table_) + " on " + facts_.name + " (" + facts_.hardware + ", device " +
-                     std::to_string(key_.device) + "): table " + pack_->hardware();
+  std::string text = cat(title(*table_), " on ", facts_.name, " (", facts_.hardware, ", device ", key_.device,
+                         "): table ", pack_->hardware());
   if (fit_ == TableFit::kOlder) text += " of older hardware";
   if (fit_ == TableFit::kGenericOnly) text += " of other hardware, generic variant only";
-  text += ", " + std::to_string(candidates_.size()) + " of " + std::to_string(table_->variants.size()) +
-          " variants run here";
-  for (const Skipped& skipped : skipped_) text += "; variant " + std::to_string(skipped.index) + " " + skipped.reason;
+  append_to(&text, ", ", candidates_.size(), " of ", table_->variants.size(), " variants run here");
+  for (const Skipped& skipped : skipped_) append_to(&text, "; variant ", skipped.index, " ", skipped.reason);
   return text;
 }
 

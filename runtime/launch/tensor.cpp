@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "runtime/base/text.h"
+
 namespace kaon {
 namespace {
 
@@ -72,25 +74,23 @@ bool int_fits(int64_t value, DType dtype) {
 
 }  // namespace
 
-std::string Device::to_string() const {
-  return kind == DeviceKind::kCpu ? "cpu" : "cuda:" + std::to_string(ordinal);
-}
+std::string Device::to_string() const { return kind == DeviceKind::kCpu ? "cpu" : cat("cuda:", ordinal); }
 
 Status TensorView::from_abi(const kaon_tensor& tensor, TensorView* view) {
   if (tensor.ndim < 0 || tensor.ndim > kMaxRank) {
-    return invalid("tensor has rank " + std::to_string(tensor.ndim) + ", at most " + std::to_string(kMaxRank));
+    return invalid(cat("tensor has rank ", tensor.ndim, ", at most ", kMaxRank));
   }
   if (tensor.ndim > 0 && tensor.shape == nullptr) return invalid("tensor has no shape");
   if (tensor.dtype.lanes != 1 || !find_dtype(tensor.dtype, &view->dtype)) {
-    return invalid("tensor has an unknown dtype: code " + std::to_string(tensor.dtype.code) + ", " +
-                   std::to_string(tensor.dtype.bits) + " bits, " + std::to_string(tensor.dtype.lanes) + " lanes");
+    return invalid(cat("tensor has an unknown dtype: code ", tensor.dtype.code, ", ", tensor.dtype.bits, " bits, ",
+                       tensor.dtype.lanes, " lanes"));
   }
   if (tensor.device.type == KAON_CPU || tensor.device.type == KAON_CUDA_HOST) {
     view->device = Device::cpu();
   } else if (tensor.device.type == KAON_CUDA || tensor.device.type == KAON_CUDA_MANAGED) {
     view->device = Device::cuda(tensor.device.id);
   } else {
-    return invalid("tensor lies on device type " + std::to_string(tensor.device.type) + ", expected CPU or CUDA");
+    return invalid(cat("tensor lies on device type ", tensor.device.type, ", expected CPU or CUDA"));
   }
   view->data = tensor.data == nullptr ? nullptr : static_cast<char*>(tensor.data) + tensor.byte_offset;
   view->rank = static_cast<uint8_t>(tensor.ndim);

@@ -26,6 +26,14 @@ scale_rows: no table for dtypes (f16, f32, f16), compiled for f16, f32" "$work/b
 
 check "scale_rows: forced table sm90, block.m=8" "$work/build/consumer_kernels"
 
+# Two copies in one process share nothing: what one forces and counts is not the other's.
+check "0: forced block.m=8, calls 1
+1: tuned block.m=4, calls 1
+0: forced block.m=8, calls 2
+1: tuned block.m=4, calls 2" "$work/build/copies" "$work/build/libplugin_a.so" "$work/build/libplugin_b.so" "$pack"
+exported=$(nm -DC --defined-only "$work/build/libplugin_a.so" | grep -v ' plugin_call$' | grep -i 'kaon' || true)
+[ -z "$exported" ] || { echo "a plugin exports what it carries: $exported"; exit 1; }
+
 # Without CMake: pkg-config, C11, C++17, link-time optimisation, the static library and the shared one.
 if command -v pkg-config >/dev/null; then
   PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name kaon.pc)")

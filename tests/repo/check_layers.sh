@@ -24,6 +24,7 @@ declare -A allowed=(
   [compiler]="runtime/base compiler"
   [aot_runner/measure]="runtime compiler/ir compiler/oracle compiler/layout compiler/support"
   [aot_runner]="runtime compiler heuristics"
+  [aot_runner/report]="runtime compiler heuristics aot_runner pretuned/pretuned.h"
   [pretuned]="runtime"
 )
 # Headers from outside that only these folders may see.

@@ -35,7 +35,8 @@ struct Call {
   int64_t slots[kMaxSlots] = {};
 
   Status fill() {
-    static const ArgumentChecker checker{example()};
+    static const Signature signature = example();
+    static const ArgumentChecker checker{signature};
     const TensorView* tensors[] = {&x, &offsets, &y, &out};
     Status status;
     bool is_filled = checker.fill(tensors, scalars, slots, &status);

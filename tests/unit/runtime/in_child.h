@@ -6,6 +6,8 @@
 
 #include <cstdlib>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace kaon::testing {
 
@@ -39,6 +41,27 @@ std::string in_child(Body body, ChildEnd end = ChildEnd::kAsAProgram) {
   waitpid(child, &status, 0);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return text;
   return text + " (the child died: " + std::to_string(status) + ")";
+}
+
+struct ProgramEnd {
+  pid_t pid;
+  bool is_ok;
+};
+
+/// Runs one disabled test of this program in a program of its own, with these variables added to its environment: for
+/// what a process reads once.
+inline ProgramEnd run_alone(const std::string& test,
+                            const std::vector<std::pair<const char*, std::string>>& environment) {
+  const pid_t child = fork();
+  if (child == 0) {
+    for (const auto& [name, value] : environment) setenv(name, value.c_str(), 1);
+    const std::string filter = "--gtest_filter=" + test;
+    execl("/proc/self/exe", "test", "--gtest_also_run_disabled_tests", filter.c_str(), static_cast<char*>(nullptr));
+    _exit(1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return {child, WIFEXITED(status) && WEXITSTATUS(status) == 0};
 }
 
 }  // namespace kaon::testing

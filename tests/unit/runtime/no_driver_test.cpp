@@ -1,12 +1,11 @@
 // A machine without a driver, or with one that finds no GPU: the program starts, and each call says what is missing.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdlib>
 
 #include "runtime/kaon.h"
 #include "runtime/kaon.hpp"
+#include "tests/unit/runtime/in_child.h"
 
 namespace kaon {
 namespace {
@@ -20,9 +19,10 @@ Status call_without_tables() {
 TEST(NoDriver, CallsGiveAStatusThatSaysWhatIsMissing) {
   setenv("KAON_CUDA_DRIVER", "/nonexistent/libcuda.so.1", 1);
   for (int round = 0; round < 2; ++round) {
-    EXPECT_EQ(call_without_tables().to_string(),
-              "no_device: cannot load the CUDA driver: /nonexistent/libcuda.so.1: cannot open shared object file: No such "
-              "file or directory; install the NVIDIA driver, or use CPU tensors with the host backend");
+    EXPECT_EQ(
+        call_without_tables().to_string(),
+        "no_device: cannot load the CUDA driver: /nonexistent/libcuda.so.1: cannot open shared object file: No such "
+        "file or directory; install the NVIDIA driver, or use CPU tensors with the host backend");
   }
   EXPECT_EQ(Kernel("any", {}).preload(Device::cuda(0)).code(), Code::kNoDevice);
   EXPECT_EQ(Kernel("any", {}).preload(Device::cpu()).code(), Code::kUnsupported);
@@ -38,17 +38,9 @@ TEST(NoDriver, AsDoesTheCInterface) {
 
 // A driver that is there but finds nothing; read once per process, hence the child.
 TEST(NoDriver, ADriverWithoutAGpuSaysSo) {
-  pid_t child = fork();
-  if (child == 0) {
-    setenv("KAON_STUB_FAIL_INIT", "100", 1);
-    setenv("KAON_CUDA_DRIVER", KAON_STUB_DRIVER, 1);
-    execl("/proc/self/exe", "no_driver_test", "--gtest_also_run_disabled_tests",
-          "--gtest_filter=NoDriver.DISABLED_InitFails", static_cast<char*>(nullptr));
-    _exit(1);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT_TRUE(testing::run_alone("NoDriver.DISABLED_InitFails",
+                                 {{"KAON_STUB_FAIL_INIT", "100"}, {"KAON_CUDA_DRIVER", KAON_STUB_DRIVER}})
+                  .is_ok);
 }
 
 TEST(NoDriver, DISABLED_InitFails) {

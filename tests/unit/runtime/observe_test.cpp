@@ -235,19 +235,9 @@ TEST_F(Observe, TheEnvironmentNamesALogFileAndALevel) {
   // The log reads its environment once per process; this one has read it, so a program of its own is started.
   auto run = [&](const char* level) {
     const std::string pattern = path_ + ".%i.log";
-    const std::string pid = in_child([&]() -> std::string {
-      const pid_t child = fork();
-      if (child == 0) {
-        setenv("KAON_LOG_FILE", pattern.c_str(), 1);
-        setenv("KAON_LOG_LEVEL", level, 1);
-        execl("/proc/self/exe", "observe_test", "--gtest_also_run_disabled_tests",
-              "--gtest_filter=Observe.DISABLED_OneFallback", static_cast<char*>(nullptr));
-        _exit(1);
-      }
-      int status = 0;
-      waitpid(child, &status, 0);
-      return std::to_string(child);
-    });
+    const testing::ProgramEnd end =
+        testing::run_alone("Observe.DISABLED_OneFallback", {{"KAON_LOG_FILE", pattern}, {"KAON_LOG_LEVEL", level}});
+    const std::string pid = std::to_string(end.pid);
     const std::string file = path_ + "." + pid + ".log";
     std::string text = read(file);
     remove(file.c_str());

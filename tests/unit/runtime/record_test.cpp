@@ -11,6 +11,7 @@
 #include "runtime/kaon.h"
 #include "runtime/kaon.hpp"
 #include "runtime/launch/record.h"
+#include "tests/unit/runtime/in_child.h"
 #include "tests/unit/runtime/sample_pack.h"
 #include "tests/unit/runtime/stub.h"
 
@@ -97,16 +98,7 @@ TEST_F(Record, ThreadsAddUp) {
 
 // The driver does not survive a fork, and the tests before have used it: a program of its own is started.
 TEST_F(Record, ProcessesShareAFileAndAChildWritesOnlyItsOwn) {
-  const pid_t program = fork();
-  if (program == 0) {
-    setenv("KAON_TEST_RECORD", path_.c_str(), 1);
-    execl("/proc/self/exe", "record_test", "--gtest_also_run_disabled_tests",
-          "--gtest_filter=Record.DISABLED_ParentAndChild", static_cast<char*>(nullptr));
-    _exit(1);
-  }
-  int status = 0;
-  waitpid(program, &status, 0);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT_TRUE(testing::run_alone("Record.DISABLED_ParentAndChild", {{"KAON_TEST_RECORD", path_}}).is_ok);
   EXPECT_EQ(recorded(), (Counts{{line("f16", 1, 256), 1}, {line("f16", 2, 256), 6}}));
 }
 

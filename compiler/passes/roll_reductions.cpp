@@ -144,6 +144,7 @@ class RegionRoller {
   /// Where an op is emitted: the number of the loop that does it or comes next.
   int position(const Op& op) const {
     const Place& place = places_.at(&op);
+    if (op.kind == OpKind::kYield) return last_level_ + last_phase_ + 1;
     if (place.is_root && is_effect(op)) return last_level_ + place.phase;
     if (place.phase > 0) return last_level_ + place.phase;
     return std::min(place.level, last_level_ + 1);

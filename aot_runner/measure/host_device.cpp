@@ -17,7 +17,7 @@ namespace kaon::runner {
 
 namespace {
 
-void* pointer(int64_t address) { return reinterpret_cast<void*>(address); }
+void* host_pointer(int64_t address) { return reinterpret_cast<void*>(address); }
 
 struct HostKernel final : LoadedKernel {
   std::unique_ptr<host::Image> image;
@@ -83,33 +83,33 @@ class HostDevice final : public Device {
     if (memory == nullptr) return Status(Code::kOutOfMemory, "no host memory for " + std::to_string(bytes) + " bytes");
     return reinterpret_cast<int64_t>(memory);
   }
-  void free(int64_t address) override { std::free(pointer(address)); }
+  void free(int64_t address) override { std::free(host_pointer(address)); }
   Status set_bytes(int64_t address, int64_t bytes, uint8_t value) override {
-    std::memset(pointer(address), value, static_cast<size_t>(bytes));
+    std::memset(host_pointer(address), value, static_cast<size_t>(bytes));
     return Status::ok();
   }
   Status copy(int64_t destination, int64_t source, int64_t bytes) override {
-    std::memcpy(pointer(destination), pointer(source), static_cast<size_t>(bytes));
+    std::memcpy(host_pointer(destination), host_pointer(source), static_cast<size_t>(bytes));
     return Status::ok();
   }
   Status read(void* destination, int64_t source, int64_t bytes) override {
-    std::memcpy(destination, pointer(source), static_cast<size_t>(bytes));
+    std::memcpy(destination, host_pointer(source), static_cast<size_t>(bytes));
     return Status::ok();
   }
   Status write(int64_t destination, const void* source, int64_t bytes) override {
-    std::memcpy(pointer(destination), source, static_cast<size_t>(bytes));
+    std::memcpy(host_pointer(destination), source, static_cast<size_t>(bytes));
     return Status::ok();
   }
 
   Status fill_random(const Span& span, DType dtype, const FillPlan& plan, uint64_t seed) override {
-    runner::fill_random(pointer(span.address), span.count, dtype, plan, seed);
+    runner::fill_random(host_pointer(span.address), span.count, dtype, plan, seed);
     return Status::ok();
   }
   Result<uint64_t> hash(const Span& span) override {
-    return hash_elements(pointer(span.address), span.count, span.element_bytes);
+    return hash_elements(host_pointer(span.address), span.count, span.element_bytes);
   }
   Result<Found> find(const Span& span, uint64_t pattern, bool differing) override {
-    const void* data = pointer(span.address);
+    const void* data = host_pointer(span.address);
     switch (span.element_bytes) {
       case 1: return find_as<uint8_t>(data, span.count, pattern, differing);
       case 2: return find_as<uint16_t>(data, span.count, pattern, differing);
@@ -121,7 +121,8 @@ class HostDevice final : public Device {
                         double relative) override {
     Found found;
     for (int64_t i = 0; i < count; ++i) {
-      if (close(load_element(pointer(got), i, dtype), load_element(pointer(want), i, dtype), absolute, relative))
+      if (close(load_element(host_pointer(got), i, dtype), load_element(host_pointer(want), i, dtype), absolute,
+                relative))
         continue;
       if (found.count++ == 0) found.first = i;
     }

@@ -11,11 +11,11 @@
 namespace kaon::runner {
 namespace {
 
-constexpr double kNothing = std::numeric_limits<double>::infinity();
-constexpr double kKeepsUp = 1.02;       // mean time over the team's, of a config worth another look
+constexpr double kNotTimed = std::numeric_limits<double>::infinity();
+constexpr double kKeepsUp = 1.02;  // mean time over the team's, of a config worth another look
 constexpr double kBadlyServed = 1.06;
-constexpr size_t kTastes = 4;           // shapes that a variation is tried on first
-constexpr size_t kAround = 8;           // shapes around a badly served one
+constexpr size_t kTastes = 4;  // shapes that a variation is tried on first
+constexpr size_t kAround = 8;  // shapes around a badly served one
 constexpr int kOtherTeams = 8;
 constexpr size_t kFewestCells = 2;
 
@@ -23,7 +23,7 @@ constexpr size_t kFewestCells = 2;
 int64_t cost_micro(double slowdown) { return heuristics::CostModel{}.cost_micro(slowdown, 0); }
 
 std::vector<double> team_times(const Observations& seen, const std::vector<Config>& team) {
-  std::vector<double> times(seen.shapes().size(), kNothing);
+  std::vector<double> times(seen.shapes().size(), kNotTimed);
   for (const Config& config : team) {
     for (size_t s = 0; s < times.size(); ++s) {
       const Outcome& outcome = seen.at(config, static_cast<int>(s));
@@ -147,7 +147,7 @@ std::vector<Config> rising(const SearchSpace& space, const Observations& seen, c
     double sum = 0;
     size_t cells = 0, kept_up = 0;
     for (size_t s = 0; s < row.size(); ++s) {
-      if (row[s].kind != Outcome::Kind::kTimed || times[s] == kNothing) continue;
+      if (row[s].kind != Outcome::Kind::kTimed || times[s] == kNotTimed) continue;
       const double ratio = row[s].time_us / times[s];
       // Where it is far slower, others of the team serve; what counts is where it could take over.
       if (ratio > 1.25) continue;

@@ -13,11 +13,6 @@
 namespace kaon::runner {
 namespace {
 
-int fail(const Status& status) {
-  fmt::print(stderr, "error: {}\n", status.message());
-  return kExitUser;
-}
-
 int emit(const std::string& from, const std::string& out) {
   Result<Remade> remade = remake_artifacts(from);
   if (!remade.is_ok()) return fail(remade.status());

@@ -6,19 +6,24 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/status.h"
+
 namespace kaon::runner {
 
 /// Exit codes, as aot_runner/README.md documents them.
 enum ExitCode : int {
   kExitOk = 0,
-  kExitUser = 1,         // something that the user can mend: input, device, disk
-  kExitUsage = 2,        // the command line
-  kExitNothing = 3,      // no config could be measured
+  kExitUser = 1,     // something that the user can mend: input, device, disk
+  kExitUsage = 2,    // the command line
+  kExitNothing = 3,  // no config could be measured
   kExitInterrupted = 130,
 };
 
 /// What the command line turned out to ask for; empty until a subcommand was parsed.
 using Action = std::function<int()>;
+
+/// Tells the user why; the exit code of that.
+int fail(const Status& status);
 
 /// tune and its phases: compile, measure, evaluate, distill; redistill. `typed` is the command line for the resume command, `program`
 /// what stood after "--".

@@ -11,11 +11,6 @@
 namespace kaon::runner {
 namespace {
 
-int fail(const Status& status) {
-  fmt::print(stderr, "error: {}\n", status.message());
-  return kExitUser;
-}
-
 void print_set(const char* name, const std::vector<WeightedShape>& set) {
   fmt::print("{}: {} shapes\n", name, set.size());
   for (const WeightedShape& s : set) {

@@ -1,10 +1,17 @@
 // The program aot_runner: tunes a kernel on this machine's device and writes the sources that ship.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <string>
 #include <vector>
 
 #include "aot_runner/tools/commands.h"
+
+int kaon::runner::fail(const Status& status) {
+  fmt::print(stderr, "error: {}\n", status.message());
+  return kExitUser;
+}
 
 namespace {
 

@@ -10,7 +10,6 @@
 #include "compiler/config/loop_schedule.h"
 #include "compiler/config/part_views.h"
 #include "compiler/config/row_versions.h"
-#include "compiler/config/tile_plan.h"
 #include "compiler/ir/choices.h"
 #include "compiler/ir/walk.h"
 
@@ -43,7 +42,10 @@ ConfigSpace::ConfigSpace(const Kernel& logical, const Target& target)
     : ConfigSpace(logical, target, /*is_body=*/logical.choices == nullptr) {}
 
 ConfigSpace::ConfigSpace(const Kernel& logical, const Target& target, bool is_body)
-    : logical_(prepared(logical)), target_(target), sets_(find_axis_sets(logical_)) {
+    : logical_(prepared(logical)),
+      target_(target),
+      sets_(find_axis_sets(logical_)),
+      loops_(loop_axes(logical_, sets_)) {
   if (!is_body) {
     join_bodies();
     return;
@@ -133,11 +135,11 @@ static void drop_equal_versions(const Axis& axis, Config* config) {
 }
 
 /// Schedules of loops, with the registers that a thread of the target may use.
-static std::string why_illegal_loops(const Kernel& kernel, const std::vector<AxisSet>& sets, const Target& target,
-                                     const Config& config) {
+static std::string why_illegal_loops(const Kernel& kernel, const std::vector<AxisSet>& sets,
+                                     const std::vector<AxisId>& loops, const Target& target, const Config& config) {
   const auto threads = static_cast<uint64_t>(std::max<int64_t>(1, config.get_int("num_warps", 1))) * 32;
   const uint64_t most = std::min<uint64_t>(target.max_registers_per_thread, target.registers_per_sm / threads);
-  return why_illegal_schedule(kernel, sets, loop_axes(kernel, sets), config, most, kOtherRegisters);
+  return why_illegal_schedule(kernel, sets, loops, config, most, kOtherRegisters);
 }
 
 /// What would schedule loops that this config does not have. `full` is complete.
@@ -151,14 +153,21 @@ static void drop_idle_schedule(const Kernel& kernel, const std::vector<AxisId>& 
   }
 }
 
+/// The tiles that the config would have with automatic lanes; nothing when it has none but those, or no legal tiles.
+std::optional<TilePlan> ConfigSpace::plan_without_lanes(const Config& config) const {
+  Config automatic = config;
+  for (const Knob& knob : knobs_) {
+    if (starts_with(knob.name, "lanes.")) automatic.set(knob.name, "auto");
+  }
+  if (automatic == config) return std::nullopt;
+  Result<TilePlan> plan = plan_tiles(logical_, sets_, automatic);
+  return plan ? std::optional(std::move(plan).value()) : std::nullopt;
+}
+
 /// Drops knobs that turn nothing: neutral values, and what other knobs make irrelevant.
 void ConfigSpace::drop_neutral(Config* config) const {
   const bool scalar = config->get_int("vec", 1) == 1;
-  Config shapes = *config;
-  for (const Knob& knob : knobs_) {
-    if (starts_with(knob.name, "lanes.")) shapes.set(knob.name, "auto");
-  }
-  const Result<TilePlan> automatic = plan_tiles(logical_, sets_, shapes);
+  const std::optional<TilePlan> automatic = plan_without_lanes(*config);
   for (const Axis& axis : logical_.axes) {
     const bool shifted = config->get("shift." + axis.name, "0") == "1";
     if (scalar || !shifted) config->erase("shift." + axis.name);
@@ -182,7 +191,7 @@ void ConfigSpace::drop_neutral(Config* config) const {
     if (knob.name == "grid.depth" && config->get(knob.name, "") == knob.default_value) config->erase(knob.name);
   }
   if (config->get_int("maxnreg", 0) == 0) config->erase("maxnreg");
-  drop_idle_schedule(logical_, loop_axes(logical_, sets_), completed(*config), config);
+  drop_idle_schedule(logical_, loops_, completed(*config), config);
 }
 
 std::string ConfigSpace::why_illegal(const Config& given) const {
@@ -195,7 +204,7 @@ std::string ConfigSpace::why_illegal(const Config& given) const {
   }
   const Config config = completed(given);
   std::string why = why_illegal_tile(config);
-  if (why.empty()) why = why_illegal_loops(logical_, sets_, target_, config);
+  if (why.empty()) why = why_illegal_loops(logical_, sets_, loops_, target_, config);
   return why.empty() ? why_illegal_choice(config) : why;
 }
 
@@ -419,9 +428,9 @@ uint64_t ConfigSpace::size() const {
 
 /// Tensors with a cache hint: one at a time is searched.
 size_t ConfigSpace::num_hints(const Config& config) const {
-  const auto& values = config.values();
-  return static_cast<size_t>(
-      std::count_if(values.begin(), values.end(), [](const auto& knob) { return starts_with(knob.first, "evict."); }));
+  size_t hints = 0;
+  for (const auto& [name, value] : config.values()) hints += starts_with(name, "evict.") && value != "default" ? 1 : 0;
+  return hints;
 }
 
 /// Leaves legal tiles out that cannot pay: packed inputs where the values take few registers anyway, many rows in a
@@ -455,16 +464,18 @@ bool ConfigSpace::is_worth_searching(const Config& config) const {
 /// Appends every legal way to turn knobs `knob` and later. Tiles that are illegal are not varied further.
 void ConfigSpace::extend(size_t knob, Config* partial, size_t limit, std::set<Config>* seen,
                          std::vector<Config>* out) const {
-  if (out->size() >= limit) return;
+  if (out->size() >= limit || num_hints(*partial) > 1) return;
   if (knob == num_shape_knobs_) {
     const Config tile = completed(*partial);
     if (!why_illegal_tile(tile).empty() || !is_worth_searching(tile)) return;
   }
   if (knob == knobs_.size()) {
-    const Config config = normalize(*partial);
-    if (!why_illegal_loops(logical_, sets_, target_, completed(config)).empty()) return;
-    if (!why_illegal_choice(completed(config)).empty() || num_hints(config) > 1) return;
-    if (seen->insert(config).second) out->push_back(config);
+    Config config = normalize(*partial);
+    if (!seen->insert(config).second) return;  // looked at, legal or not
+    const Config full = completed(config);
+    if (why_illegal_loops(logical_, sets_, loops_, target_, full).empty() && why_illegal_choice(full).empty()) {
+      out->push_back(std::move(config));
+    }
     return;
   }
   for (const std::string& choice : knobs_[knob].choices) {

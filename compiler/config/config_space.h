@@ -2,11 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "compiler/config/axis_sets.h"
+#include "compiler/config/tile_plan.h"
 #include "compiler/ir/ir.h"
 #include "compiler/target/target.h"
 #include "runtime/base/config.h"
@@ -55,12 +57,14 @@ class ConfigSpace {
   bool keeps_input(const Config& config, const AxisSet& set) const;
   std::string why_illegal_tile(const Config& config) const;
   Config completed(const Config& config) const;
+  std::optional<TilePlan> plan_without_lanes(const Config& config) const;
   void drop_neutral(Config* config) const;
   void extend(size_t knob, Config* partial, size_t limit, std::set<Config>* seen, std::vector<Config>* out) const;
 
   Kernel logical_;  // as the pipeline's first pass leaves it
   Target target_;
   std::vector<AxisSet> sets_;
+  std::vector<AxisId> loops_;
   std::vector<Knob> knobs_;
   std::vector<std::unique_ptr<ConfigSpace>> bodies_;  // empty for a kernel with one body
   size_t num_shape_knobs_ = 0;                        // the first knobs: those that decide tiles and threads

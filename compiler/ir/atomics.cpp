@@ -3,6 +3,7 @@
 
 #include <iterator>
 
+#include "compiler/ir/bug.h"
 #include "compiler/ir/type_rules.h"
 
 namespace kaon::compiler {
@@ -21,8 +22,6 @@ bool parse_text(const char* const (&texts)[N], const std::string& text, E* out) 
   }
   return false;
 }
-
-Status bug(std::string message) { return Status(Code::kInternal, std::move(message)); }
 
 }  // namespace
 

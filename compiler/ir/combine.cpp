@@ -6,12 +6,11 @@
 #include <set>
 #include <string>
 
+#include "compiler/ir/bug.h"
 #include "compiler/ir/type_rules.h"
 
 namespace kaon::compiler {
 namespace {
-
-Status bug(std::string message) { return Status(Code::kInternal, std::move(message)); }
 
 /// Operands, results and region of one combining op against each other.
 class TupleRules {

@@ -3,12 +3,11 @@
 
 #include <algorithm>
 
+#include "compiler/ir/bug.h"
 #include "compiler/ir/type_rules.h"
 
 namespace kaon::compiler {
 namespace {
-
-Status bug(std::string message) { return Status(Code::kInternal, std::move(message)); }
 
 /// The axes of the result; both operands have the same rank of at least 2.
 Result<std::vector<AxisId>> dot_axes(const Kernel& kernel, const Type& a, const Type& b) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "compiler/ir/bug.h"
 #include "compiler/ir/walk.h"
 
 namespace kaon::compiler {
@@ -66,8 +67,6 @@ class Slicer {
   std::vector<const Op*> ops_;
   bool moves_ = false;  // reads something that the turn changes
 };
-
-Status bug(std::string message) { return Status(Code::kInternal, std::move(message)); }
 
 }  // namespace
 

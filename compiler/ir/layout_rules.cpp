@@ -3,15 +3,13 @@
 
 #include <algorithm>
 
+#include "compiler/ir/bug.h"
 #include "compiler/ir/type_rules.h"
 
 namespace kaon::compiler {
 namespace {
 
-Status bug(std::string message) { return Status(Code::kInternal, std::move(message)); }
-
 std::string layout_text(const Layout& layout) { return layout.empty() ? "no layout" : layout.to_string(); }
-std::string value_text(ValueId value) { return "%" + std::to_string(value); }
 
 Status expect_layout(const Kernel& kernel, ValueId value, const Layout& expected) {
   if (kernel.type(value).is_scalar() || kernel.layout(value) == expected) return Status::ok();
@@ -45,7 +43,8 @@ Status check_shared(const Kernel& kernel, const Op& op, ValueId value) {
   if (op.find_attr("strides")) {
     const size_t rank = op.ints_attr("strides").size();
     if (static_cast<int>(rank) == kernel.type(value).rank() && bytes <= buffer.bytes) return Status::ok();
-    return bug("attribute strides: expected one for each dim of " + value_text(value) + ", got " + std::to_string(rank));
+    return bug("attribute strides: expected one for each dim of " + value_text(value) + ", got " +
+               std::to_string(rank));
   }
   for (int i = 0; i < kernel.layout(value).rank(); ++i) bytes *= kernel.layout(value).capacity(i);
   if (bytes <= buffer.bytes) return Status::ok();

@@ -83,7 +83,6 @@ class Printer {
   void line(const std::string& content) { text_ += std::string(static_cast<size_t>(depth_) * 2, ' ') + content + "\n"; }
 
   std::string expr_text(const Expr& expr) const { return expr.to_string(slots_); }
-  static std::string value_text(ValueId value) { return "%" + std::to_string(value); }
   bool is_value(ValueId value) const { return value >= 0 && value < static_cast<ValueId>(kernel_.values.size()); }
 
   std::string axes_list(const std::vector<int64_t>& axes) const {

@@ -6,6 +6,7 @@
 
 #include "compiler/ir/atomics.h"
 #include "compiler/ir/block_axis.h"
+#include "compiler/ir/bug.h"
 #include "compiler/ir/dot_rules.h"
 #include "compiler/ir/functions.h"
 #include "compiler/ir/updates.h"
@@ -13,8 +14,6 @@
 
 namespace kaon::compiler {
 namespace {
-
-Status bug(std::string message) { return Status(Code::kInternal, std::move(message)); }
 
 std::string article_count(size_t count, const char* noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");

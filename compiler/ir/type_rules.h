@@ -11,6 +11,8 @@ namespace kaon::compiler {
 
 /// "f32[m, 1]": axes by name, "1" for a unit axis; a scalar is just "f32".
 std::string type_text(const Kernel& kernel, const Type& type);
+/// "%12".
+inline std::string value_text(ValueId value) { return "%" + std::to_string(value); }
 /// "[m, 1]".
 std::string axes_text(const Kernel& kernel, const std::vector<AxisId>& axes);
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "compiler/ir/block_axis.h"
+#include "compiler/ir/bug.h"
 #include "compiler/ir/combine.h"
 #include "compiler/ir/fetch_ahead.h"
 #include "compiler/ir/jagged.h"
@@ -15,10 +16,6 @@
 
 namespace kaon::compiler {
 namespace {
-
-Status bug(std::string message) { return Status(Code::kInternal, std::move(message)); }
-
-std::string value_text(ValueId value) { return "%" + std::to_string(value); }
 
 class Verifier {
  public:

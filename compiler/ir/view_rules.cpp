@@ -4,12 +4,11 @@
 #include <string>
 
 #include "compiler/ir/block_axis.h"
+#include "compiler/ir/bug.h"
 #include "compiler/ir/type_rules.h"
 
 namespace kaon::compiler {
 namespace {
-
-Status bug(std::string message) { return Status(Code::kInternal, std::move(message)); }
 
 std::string text_of(const Kernel& kernel, const Op& op, size_t operand) {
   return type_text(kernel, kernel.type(op.operands[operand]));

@@ -18,13 +18,6 @@ namespace {
 
 using Tuple = std::vector<Tile>;
 
-template <typename Fn>
-Fn function_of(const Op& op) {
-  Fn fn{};
-  parse_fn(op.str_attr("fn"), &fn);
-  return fn;
-}
-
 void fill_const(const Op& op, Tile* tile) {
   const Attr& attr = *op.find_attr("value");
   const int64_t* integer = std::get_if<int64_t>(&attr);

@@ -4,9 +4,18 @@
 #include <cmath>
 
 #include "compiler/ir/functions.h"
+#include "compiler/ir/ir.h"
 #include "compiler/oracle/tile.h"
 
 namespace kaon::compiler {
+
+/// The function that the op's attribute names; the verifier has seen to it that there is one.
+template <typename Fn>
+Fn function_of(const Op& op) {
+  Fn fn{};
+  parse_fn(op.str_attr("fn"), &fn);
+  return fn;
+}
 
 void eval_unary(UnaryFn fn, const Tile& a, Tile* result);
 void eval_binary(BinaryFn fn, const Tile& a, const Tile& b, Tile* result);

@@ -14,14 +14,6 @@
 namespace kaon::compiler {
 namespace {
 
-/// The function that the op's attribute names; the verifier has seen to it that there is one.
-template <typename Fn>
-Fn function_of(const Op& op) {
-  Fn fn{};
-  parse_fn(op.str_attr("fn"), &fn);
-  return fn;
-}
-
 void set_scalar(int64_t value, Tile* result) {
   result->shape(DType::kI64, {}, /*is_exact=*/true);
   result->ints[0] = value;

@@ -6,15 +6,6 @@
 namespace kaon::compiler {
 namespace {
 
-const char* severity_text(Severity severity) {
-  switch (severity) {
-    case Severity::kError: return "error";
-    case Severity::kWarning: return "warning";
-    case Severity::kNote: return "note";
-  }
-  return "error";
-}
-
 // Tabs are kept so that the caret lines up in any terminal.
 std::string caret_line(std::string_view line, uint32_t column, uint32_t width) {
   std::string out = "  ";
@@ -25,6 +16,15 @@ std::string caret_line(std::string_view line, uint32_t column, uint32_t width) {
 }
 
 }  // namespace
+
+const char* severity_text(Severity severity) {
+  switch (severity) {
+    case Severity::kError: return "error";
+    case Severity::kWarning: return "warning";
+    case Severity::kNote: return "note";
+  }
+  return "error";
+}
 
 void Diagnostics::error(SourceRange range, std::string message) {
   all_.push_back({Severity::kError, range, std::move(message)});

@@ -9,6 +9,8 @@
 namespace kaon::compiler {
 
 enum class Severity : uint8_t { kError, kWarning, kNote };
+/// "error", "warning", "note".
+const char* severity_text(Severity severity);
 
 struct Diagnostic {
   Severity severity = Severity::kError;

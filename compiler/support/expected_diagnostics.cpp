@@ -22,10 +22,6 @@ struct Word {
 constexpr Word kWords[] = {
     {"expect-error", Severity::kError}, {"expect-warning", Severity::kWarning}, {"expect-note", Severity::kNote}};
 
-const char* severity_text(Severity severity) {
-  return severity == Severity::kError ? "error" : severity == Severity::kWarning ? "warning" : "note";
-}
-
 // Adds the expectations of one line; false for one that cannot be read.
 bool read_line(std::string_view line, uint32_t number, std::vector<Expectation>* out) {
   const size_t comment = line.find("//");

@@ -33,16 +33,16 @@ struct Totals {
 std::atomic<uint64_t> errors[kNumCodes];
 
 void retire_thread(void*);
-void before_fork();
-void after_fork_in_parent();
-void after_fork_in_child();
+void lock_totals();
+void unlock_totals();
+void restart_totals();
 
 Totals& totals() {
   // Leaked on purpose: calls may come from threads that outlive static destruction.
   static Totals* const instance = [] {
     auto* made = new Totals;
     pthread_key_create(&made->key, retire_thread);
-    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    pthread_atfork(lock_totals, unlock_totals, restart_totals);
     return made;
   }();
   return *instance;
@@ -63,11 +63,11 @@ void retire_thread(void*) {
   thread_counts = {0, nullptr};
 }
 
-void before_fork() { totals().mutex.lock(); }
-void after_fork_in_parent() { totals().mutex.unlock(); }
+void lock_totals() { totals().mutex.lock(); }
+void unlock_totals() { totals().mutex.unlock(); }
 
 // A child counts its own calls. The other threads' storage is about to be given to new threads.
-void after_fork_in_child() {
+void restart_totals() {
   Totals& t = totals();
   t.threads.clear();
   if (thread_counts.num_cells > 0) t.threads.push_back(&thread_counts);

@@ -206,7 +206,7 @@ std::atomic<bool> is_cuda_touched{false};  // the driver was initialised, or is 
 
 Backend* forked_backend = nullptr;  // made before it is needed: a child may not allocate
 
-void after_fork_in_child() {
+void forbid_cuda_in_child() {
   if (is_cuda_touched.load(std::memory_order_relaxed))
     made_cuda_backend.store(forked_backend, std::memory_order_release);
 }
@@ -222,7 +222,7 @@ Status cuda_backend(Backend** backend) {
   if (*backend != nullptr) return Status::ok();
   if (forked_backend == nullptr) {
     forked_backend = new ForkedBackend;
-    pthread_atfork(nullptr, nullptr, after_fork_in_child);
+    pthread_atfork(nullptr, nullptr, forbid_cuda_in_child);
   }
   is_cuda_touched = true;
   Result<const cuda::Driver*> driver = cuda::driver();

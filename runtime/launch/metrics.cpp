@@ -21,7 +21,7 @@ std::string label(const std::string& value) {
   return text;
 }
 
-std::string hex(uint64_t value) {
+std::string hex_digits(uint64_t value) {
   static const char digits[] = "0123456789abcdef";
   std::string text;
   for (int shift = 60; shift >= 0; shift -= 4) text += digits[value >> shift & 15];
@@ -48,7 +48,7 @@ std::string metrics_text() {
   head(&text, "kaon_info", "gauge", "What decides the choices of this process; equal bundle_ids choose alike.");
   const Result<uint64_t> id = bundle_id();
   return cat(text, "kaon_info{version=\"" KAON_VERSION "\",abi=\"", kKernelTableAbi, "\",bundle_id=\"",
-             id.is_ok() ? hex(*id) : "", "\"} 1\n");
+             id.is_ok() ? hex_digits(*id) : "", "\"} 1\n");
 }
 
 }  // namespace kaon

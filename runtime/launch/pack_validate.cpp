@@ -14,7 +14,7 @@ constexpr uint32_t kMaxThreads = 1024;
 constexpr uint32_t kMaxSharedBytes = 1u << 20;
 constexpr uint32_t kMaxCluster = 64;
 
-Status corrupt(const std::string& what) { return {Code::kCorrupt, what}; }
+Status bad_record(const std::string& what) { return {Code::kCorrupt, what}; }
 
 Status within(const std::string& place, Status status) {
   if (status.is_ok()) return status;
@@ -29,7 +29,7 @@ Status validate_shape_expr(const Signature& signature, const Expr& expr) {
     bool is_dim = step.operand >= signature.dim_slot(0) &&
                   step.operand < signature.dim_slot(static_cast<int>(signature.dims.size()));
     if (!is_dim && step.operand < signature.scalar_slot(0)) {
-      return corrupt(cat("reads slot ", step.operand, ", which is neither a dim nor a scalar"));
+      return bad_record(cat("reads slot ", step.operand, ", which is neither a dim nor a scalar"));
     }
   }
   return Status::ok();
@@ -40,9 +40,9 @@ bool is_bare_dim(const Expr& expr, int slot) {
 }
 
 Status validate_tensor(const Signature& signature, const TensorParam& tensor) {
-  if (tensor.name.empty()) return corrupt("has no name");
+  if (tensor.name.empty()) return bad_record("has no name");
   if (tensor.extents.size() > kMaxRank) {
-    return corrupt(cat("has rank ", static_cast<int64_t>(tensor.extents.size()), ", at most ", kMaxRank));
+    return bad_record(cat("has rank ", static_cast<int64_t>(tensor.extents.size()), ", at most ", kMaxRank));
   }
   for (const Expr& extent : tensor.extents) {
     KAON_RETURN_IF_ERROR(within("extent", validate_shape_expr(signature, extent)));
@@ -50,21 +50,21 @@ Status validate_tensor(const Signature& signature, const TensorParam& tensor) {
   if (!tensor.aliases.empty()) {
     int input = signature.find_tensor(tensor.aliases);
     if (!tensor.is_output || input < 0 || signature.tensors[input].is_output) {
-      return corrupt(cat("aliases ", tensor.aliases, ", expected an output that aliases an input"));
+      return bad_record(cat("aliases ", tensor.aliases, ", expected an output that aliases an input"));
     }
   }
-  if (tensor.is_zeroed && !tensor.is_output) return corrupt("is cleared although it is an input");
+  if (tensor.is_zeroed && !tensor.is_output) return bad_record("is cleared although it is an input");
   return Status::ok();
 }
 
 Status validate_signature(const Signature& signature) {
   if (signature.tensors.size() > kMaxTensors) {
-    return corrupt(cat("has ", signature.num_tensors(), " tensors, at most ", kMaxTensors));
+    return bad_record(cat("has ", signature.num_tensors(), " tensors, at most ", kMaxTensors));
   }
   size_t axes = 0;
   for (const TensorParam& tensor : signature.tensors) axes += tensor.extents.size();
   if (signature.tensors.size() + signature.dims.size() + axes + signature.scalars.size() > kMaxSlots) {
-    return corrupt(cat("needs more than ", kMaxSlots, " slots"));
+    return bad_record(cat("needs more than ", kMaxSlots, " slots"));
   }
   for (const TensorParam& tensor : signature.tensors) {
     KAON_RETURN_IF_ERROR(within(cat("tensor ", tensor.name), validate_tensor(signature, tensor)));
@@ -75,7 +75,7 @@ Status validate_signature(const Signature& signature) {
     for (const TensorParam& tensor : signature.tensors) {
       for (const Expr& extent : tensor.extents) is_bound = is_bound || is_bare_dim(extent, slot);
     }
-    if (!is_bound) return corrupt(cat("dim ", signature.dims[i], " is not by itself the extent of any axis"));
+    if (!is_bound) return bad_record(cat("dim ", signature.dims[i], " is not by itself the extent of any axis"));
   }
   for (const Require& require : signature.requires_) {
     KAON_RETURN_IF_ERROR(within(cat("require ", require.text), validate_shape_expr(signature, require.condition)));
@@ -86,10 +86,10 @@ Status validate_signature(const Signature& signature) {
 Status validate_guard(const Signature& signature, const Guard& guard) {
   int limit = guard.kind == GuardKind::kSpanAtMost ? signature.num_tensors() : signature.num_slots();
   if (guard.slot >= limit || (guard.kind == GuardKind::kCongruent && guard.other >= limit)) {
-    return corrupt(cat("guard reads slot ", std::max(guard.slot, guard.other), ", expected one below ", limit));
+    return bad_record(cat("guard reads slot ", std::max(guard.slot, guard.other), ", expected one below ", limit));
   }
   if ((guard.kind == GuardKind::kDivisible || guard.kind == GuardKind::kCongruent) && guard.value <= 0) {
-    return corrupt(cat("guard divides by ", guard.value));
+    return bad_record(cat("guard divides by ", guard.value));
   }
   return Status::ok();
 }
@@ -100,29 +100,30 @@ Status validate_plan(const Signature& signature, const LaunchPlan& plan) {
     if (step.kind == StepKind::kKernel) {
       ++kernels;
     } else if (step.tensor >= signature.num_tensors() || !signature.tensors[step.tensor].is_output) {
-      return corrupt(cat("clears tensor ", step.tensor, ", which is no output"));
+      return bad_record(cat("clears tensor ", step.tensor, ", which is no output"));
     }
   }
-  if (kernels != 1) return corrupt(cat("launches ", kernels, " kernels, expected 1"));
+  if (kernels != 1) return bad_record(cat("launches ", kernels, " kernels, expected 1"));
   if (plan.threads == 0 || plan.threads > kMaxThreads || plan.threads % 32 != 0) {
-    return corrupt(cat("has ", plan.threads, " threads, expected a multiple of 32 up to ", kMaxThreads));
+    return bad_record(cat("has ", plan.threads, " threads, expected a multiple of 32 up to ", kMaxThreads));
   }
   if (plan.shared_bytes > kMaxSharedBytes) {
-    return corrupt(cat("needs ", plan.shared_bytes, " bytes of shared memory"));
+    return bad_record(cat("needs ", plan.shared_bytes, " bytes of shared memory"));
   }
-  if (plan.cluster == 0 || plan.cluster > kMaxCluster) return corrupt(cat("has cluster ", plan.cluster));
+  if (plan.cluster == 0 || plan.cluster > kMaxCluster) return bad_record(cat("has cluster ", plan.cluster));
   return within("programs", validate(plan.programs.view(), signature.num_slots()));
 }
 
 Status validate_variant(const PackTable& table, const PackVariant& variant, size_t num_images) {
-  if (variant.info.symbol.empty()) return corrupt("has no symbol");
-  if (variant.fingerprint != variant.info.config.fingerprint()) return corrupt("fingerprint does not match its config");
+  if (variant.info.symbol.empty()) return bad_record("has no symbol");
+  if (variant.fingerprint != variant.info.config.fingerprint())
+    return bad_record("fingerprint does not match its config");
   for (const Guard& guard : variant.info.guards) KAON_RETURN_IF_ERROR(validate_guard(table.signature, guard));
   KAON_RETURN_IF_ERROR(within("launch plan", validate_plan(table.signature, variant.info.plan)));
-  if (variant.images.empty()) return corrupt("has no image");
+  if (variant.images.empty()) return bad_record("has no image");
   for (const ImageRef& ref : variant.images) {
     if (ref.image >= num_images) {
-      return corrupt(cat("names image ", ref.image, " of ", static_cast<int64_t>(num_images)));
+      return bad_record(cat("names image ", ref.image, " of ", static_cast<int64_t>(num_images)));
     }
   }
   return Status::ok();
@@ -131,13 +132,13 @@ Status validate_variant(const PackTable& table, const PackVariant& variant, size
 Status validate_coverage(const PackTable& table) {
   size_t dims = table.signature.dims.size();
   if (table.ranges.size() != dims) {
-    return corrupt(cat("has ", static_cast<int64_t>(table.ranges.size()), " dim ranges for ",
-                       static_cast<int64_t>(dims), " dims"));
+    return bad_record(cat("has ", static_cast<int64_t>(table.ranges.size()), " dim ranges for ",
+                          static_cast<int64_t>(dims), " dims"));
   }
   for (const std::vector<int64_t>& shape : table.shapes) {
     if (shape.size() != dims) {
-      return corrupt(cat("has a measured shape of ", static_cast<int64_t>(shape.size()), " dims, expected ",
-                         static_cast<int64_t>(dims)));
+      return bad_record(cat("has a measured shape of ", static_cast<int64_t>(shape.size()), " dims, expected ",
+                            static_cast<int64_t>(dims)));
     }
   }
   return Status::ok();
@@ -149,23 +150,24 @@ Status validate_generic(const PackTable& table) {
   for (size_t i = 0; i < leaves.size(); ++i) {
     const uint16_t last = leaves[i].back();
     if ((i == 0 || is_only_one) && last != table.generic_variant) {
-      return corrupt(cat("leaf ", i, " ends in variant ", last, ", the generic one is ", table.generic_variant));
+      return bad_record(cat("leaf ", i, " ends in variant ", last, ", the generic one is ", table.generic_variant));
     }
     const std::vector<Guard>& guards = table.variants[last].info.guards;
     if (!only_fix_dims(table.signature, guards)) {
-      return corrupt(cat("the generic variant ", last, " has guards: ", guards_text(table.signature, guards)));
+      return bad_record(cat("the generic variant ", last, " has guards: ", guards_text(table.signature, guards)));
     }
   }
   return Status::ok();
 }
 
 Status validate_table(const PackRecords& records, const PackTable& table, size_t num_images) {
-  if (table.signature.kernel != records.kernel) return corrupt(cat("signature is of kernel ", table.signature.kernel));
+  if (table.signature.kernel != records.kernel)
+    return bad_record(cat("signature is of kernel ", table.signature.kernel));
   KAON_RETURN_IF_ERROR(within("signature", validate_signature(table.signature)));
   if (table.dtype_key != table.signature.dtype_key()) {
-    return corrupt(cat("dtype key is ", table.dtype_key, ", its signature says ", table.signature.dtype_key()));
+    return bad_record(cat("dtype key is ", table.dtype_key, ", its signature says ", table.signature.dtype_key()));
   }
-  if (table.variants.size() > 0xffff) return corrupt("has too many variants");
+  if (table.variants.size() > 0xffff) return bad_record("has too many variants");
   for (size_t i = 0; i < table.variants.size(); ++i) {
     KAON_RETURN_IF_ERROR(within(cat("variant ", i), validate_variant(table, table.variants[i], num_images)));
   }
@@ -177,14 +179,15 @@ Status validate_table(const PackRecords& records, const PackTable& table, size_t
 }  // namespace
 
 Status validate(const PackRecords& records, size_t num_images) {
-  if (records.kernel.empty()) return corrupt("names no kernel");
-  if (records.hardware.empty()) return corrupt("names no hardware");
-  if (records.tables.empty()) return corrupt("has no tables");
+  if (records.kernel.empty()) return bad_record("names no kernel");
+  if (records.hardware.empty()) return bad_record("names no hardware");
+  if (records.tables.empty()) return bad_record("has no tables");
   for (size_t i = 0; i < records.tables.size(); ++i) {
     const PackTable& table = records.tables[i];
     KAON_RETURN_IF_ERROR(within(cat("table '", table.dtype_key, "'"), validate_table(records, table, num_images)));
     for (size_t j = 0; j < i; ++j) {
-      if (records.tables[j].dtype_key == table.dtype_key) return corrupt(cat("has two tables '", table.dtype_key, "'"));
+      if (records.tables[j].dtype_key == table.dtype_key)
+        return bad_record(cat("has two tables '", table.dtype_key, "'"));
     }
   }
   return Status::ok();

@@ -94,9 +94,9 @@ void flush_at_exit() {
 }
 
 // A child counts its own calls; those of the parent before the fork are the parent's to write.
-void before_fork() { recorder().mutex.lock(); }
-void after_fork_in_parent() { recorder().mutex.unlock(); }
-void after_fork_in_child() {
+void lock_recorder() { recorder().mutex.lock(); }
+void unlock_recorder() { recorder().mutex.unlock(); }
+void start_recorder_anew() {
   recorder().counts.clear();
   recorder().mutex.unlock();
 }
@@ -125,7 +125,7 @@ Status start_recording(const std::string& path) {
   recorder().path = absolute;
   if (!recorder().has_hooks) {
     recorder().has_hooks = true;
-    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    pthread_atfork(lock_recorder, unlock_recorder, start_recorder_anew);
     std::atexit(flush_at_exit);
   }
   detail::is_recording.store(true, std::memory_order_relaxed);

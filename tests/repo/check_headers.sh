@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Every header compiles by itself; the runtime's also as C++17, and its C header as C11.
-# A source that includes its own header first proves that header whenever it is built; what is compiled here are the
-# headers without such a source, and those that have to pass in another standard than the build's.
+# A source that includes its own header first proves that header whenever it is built alone, as the preset dev and builds
+# with ccache do; what is compiled here are the headers without such a source, and those that have to pass in another
+# standard than the build's.
 set -uo pipefail
 cd "$1"
 export CXX=${2:-g++} CC=${3:-gcc}

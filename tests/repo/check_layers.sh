@@ -42,20 +42,21 @@ outside=(
 bad=0
 complain() { echo "$1: $2"; bad=1; }
 
-longest_prefix() {
-  local best="" prefix
-  for prefix in "${!allowed[@]}"; do
-    [[ $1 == "$prefix"/* && ${#prefix} -gt ${#best} ]] && best=$prefix
+# Sets `folder` to the longest prefix of the table that holds file $1, or to nothing.
+find_folder() {
+  folder=${1%/*}
+  while [ -n "$folder" ] && [ -z "${allowed[$folder]+known}" ]; do
+    [[ $folder == */* ]] && folder=${folder%/*} || folder=""
   done
-  printf '%s' "$best"
 }
 
 while IFS=: read -r file line text; do
-  header=$(sed -E 's/.*#include +["<]([^">]+)[">].*/\1/' <<<"$text")
+  [[ $text =~ include\ +[\"\<]([^\"\>]+) ]] || continue
+  header=${BASH_REMATCH[1]}
   case $header in
     runtime/* | compiler/* | heuristics/* | aot_runner/* | pretuned/* | tests/* | bench/*)
       case $file in tests/* | bench/*) continue ;; esac
-      folder=$(longest_prefix "$file")
+      find_folder "$file"
       [ -n "$folder" ] || { complain "$file:$line" "in no folder of the layering table"; continue; }
       [[ $header == "$folder"/* ]] && continue
       ok=0

@@ -5,13 +5,10 @@ set -uo pipefail
 cd "$1"
 bad=0
 
-# The sources that the lists name, as paths from the root; a unit test is named by its program.
+# The sources that the lists name, as paths from the root.
 named_sources() {
   git ls-files '*CMakeLists.txt' | while read -r list; do
-    {
-      grep -oE '[^ ()"]+\.(cpp|c)($|[ )"])' "$list" | tr -d ' )"'
-      sed -nE 's/^ *kaon_(unit|stub)_test\(([a-z0-9_]+).*/\2.cpp/p' "$list"
-    } | sed -E "s#^#$(dirname "$list")/#; s#^.*\\\$\{PROJECT_SOURCE_DIR\}/##"
+    grep -oE '[^ ()"]+\.(cpp|c)($|[ )"])' "$list" | tr -d ' )"' | sed -E "s#^#$(dirname "$list")/#; s#^.*\\\$\{PROJECT_SOURCE_DIR\}/##"
   done | xargs realpath -ms --relative-to=. | sort -u
 }
 

@@ -42,6 +42,9 @@ inline Kernel staged_kernel(const Kernel& logical, const Config& config) {
   return staged ? std::move(staged).value() : Kernel();
 }
 
+/// Between the addresses of two tensors of a simulated call.
+inline constexpr int64_t kFarApart = 1 << 24;
+
 /// Small numbers that differ from neighbour to neighbour and repeat late; the same in every run.
 inline double sample(int64_t i) { return static_cast<double>((i * 7919 + 13) % 257) / 64.0 - 2.0; }
 inline void fill(SimTensor* tensor, int64_t seed = 0) {

@@ -18,7 +18,7 @@
 namespace kaon::compiler {
 namespace {
 
-constexpr int64_t kRows = 2;
+constexpr int64_t kTwoRows = 2;
 
 /// a * x + b, composed: associative, and no order may be changed. Wraps as the kernel's i64 does.
 struct Affine {
@@ -91,13 +91,13 @@ std::string kernel_text(const Layouts& l) {
   return text + "}\n}\n";
 }
 
-struct Program {
+struct CombiningProgram {
   Kernel kernel;
   std::unique_ptr<host::Image> image;
   host::KernelFunction function;
 };
 
-void compile_layout(const Layouts& layouts, Program* out) {
+void compile_layout(const Layouts& layouts, CombiningProgram* out) {
   Result<Kernel> parsed = parse_kernel(kernel_text(layouts));
   ASSERT_TRUE(parsed) << parsed.status().message() << kernel_text(layouts);
   out->kernel = std::move(parsed).value();
@@ -119,16 +119,16 @@ void compile_layout(const Layouts& layouts, Program* out) {
 }
 
 /// Runs rows of `extent` elements and compares all results.
-void check(Program& program, int64_t extent, uint64_t seed) {
+void check(CombiningProgram& program, int64_t extent, uint64_t seed) {
   const Signature& signature = program.kernel.signature;
-  const auto size = static_cast<size_t>(kRows * std::max<int64_t>(extent, 1));
+  const auto size = static_cast<size_t>(kTwoRows * std::max<int64_t>(extent, 1));
   std::vector<std::vector<int64_t>> data(8, std::vector<int64_t>(size, -77));
   for (size_t i = 0; i < size; ++i) {
     data[0][i] = static_cast<int64_t>(i * 7 % 11) * 2 - 9;
     data[1][i] = static_cast<int64_t>(i * 13 % 17) - 5 + (int64_t{1} << 40);
   }
   std::vector<int64_t> slots(static_cast<size_t>(signature.num_slots()), 0);
-  slots[static_cast<size_t>(signature.dim_slot(0))] = kRows;
+  slots[static_cast<size_t>(signature.dim_slot(0))] = kTwoRows;
   slots[static_cast<size_t>(signature.dim_slot(1))] = extent;
   for (int t = 0; t < 8; ++t) {
     slots[static_cast<size_t>(signature.pointer_slot(t))] =
@@ -142,7 +142,7 @@ void check(Program& program, int64_t extent, uint64_t seed) {
   const Status ran =
       host::shared_machine().run(program.function, {1, plan.threads, plan.shared_bytes}, slots.data(), options);
   ASSERT_TRUE(ran) << ran.message();
-  for (int64_t row = 0; row < kRows; ++row) {
+  for (int64_t row = 0; row < kTwoRows; ++row) {
     const auto at = [&](int t, int64_t i) {
       return data[static_cast<size_t>(t)][static_cast<size_t>(row * extent + i)];
     };
@@ -188,7 +188,7 @@ TEST(CombiningLayouts, EveryOrderOfDigits) {
     const Layouts layouts = make_layouts(lists[i], rows, i % 4 == 3 ? 2 : 1);
     if (layouts.capacity == 0) continue;
     SCOPED_TRACE(layouts.tile);
-    Program program;
+    CombiningProgram program;
     compile_layout(layouts, &program);
     if (HasFatalFailure()) return;
     std::vector<int64_t> extents = {0, 1, layouts.capacity - 1, layouts.capacity};

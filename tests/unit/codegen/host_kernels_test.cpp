@@ -9,7 +9,7 @@ kernel vector_add(x: T[N], y: T[N]) -> (out: T[N]) where T in (f16, bf16, f32, f
   for n in tile(N) { out[n] = x[n] + y[n]; }
 })";
 
-constexpr const char* kSoftmax = R"(
+constexpr const char* kHostSoftmax = R"(
 kernel softmax(x: T[M, N]) -> (out: T[M, N]) where T in (f16, bf16, f32) {
   for m in tile(M) {
     let row = f32(x[m, :]);
@@ -18,7 +18,7 @@ kernel softmax(x: T[M, N]) -> (out: T[M, N]) where T in (f16, bf16, f32) {
   }
 })";
 
-const DType kFloats[] = {DType::kF16, DType::kBF16, DType::kF32};
+const DType kRowTypes[] = {DType::kF16, DType::kBF16, DType::kF32};
 
 TEST(HostKernels, VectorAddOfEveryNumberType) {
   for (DType dtype : {DType::kF16, DType::kBF16, DType::kF32, DType::kF64, DType::kI8, DType::kU8, DType::kI16,
@@ -37,22 +37,22 @@ TEST(HostKernels, VectorAddWithNarrowOffsetsAndStreaming) {
 }
 
 TEST(HostKernels, ResidentSoftmaxOverRowsThatFitItsVectors) {
-  for (DType dtype : kFloats) {
+  for (DType dtype : kRowTypes) {
     for (int64_t n : {8, 64, 1000, 1024}) {
-      expect_right({kSoftmax, dtype, "num_warps=2 reduce.N=resident(4)", {{"M", 3}, {"N", n}}});
+      expect_right({kHostSoftmax, dtype, "num_warps=2 reduce.N=resident(4)", {{"M", 3}, {"N", n}}});
     }
   }
 }
 
 TEST(HostKernels, ResidentSoftmaxWithSeveralRowsInABlock) {
-  expect_right({kSoftmax, DType::kF16, "block.m=4 num_warps=4 reduce.N=resident(1)", {{"M", 7}, {"N", 200}}});
-  expect_right({kSoftmax, DType::kF32, "block.m=8 num_warps=2 reduce.N=resident(2)", {{"M", 13}, {"N", 64}}});
+  expect_right({kHostSoftmax, DType::kF16, "block.m=4 num_warps=4 reduce.N=resident(1)", {{"M", 7}, {"N", 200}}});
+  expect_right({kHostSoftmax, DType::kF32, "block.m=8 num_warps=2 reduce.N=resident(2)", {{"M", 13}, {"N", 64}}});
 }
 
 TEST(HostKernels, ResidentSoftmaxOverShiftedRows) {
-  for (DType dtype : kFloats) {
+  for (DType dtype : kRowTypes) {
     for (int64_t n : {1, 5, 7, 127, 700}) {
-      expect_right({kSoftmax, dtype, "num_warps=2 reduce.N=resident(3) shift.N=1", {{"M", 4}, {"N", n}}});
+      expect_right({kHostSoftmax, dtype, "num_warps=2 reduce.N=resident(3) shift.N=1", {{"M", 4}, {"N", n}}});
     }
   }
 }
@@ -60,11 +60,14 @@ TEST(HostKernels, ResidentSoftmaxOverShiftedRows) {
 TEST(HostKernels, RowsThatStayPackedGiveTheSame) {
   for (DType dtype : {DType::kF16, DType::kBF16}) {
     for (int64_t n : {8, 1000, 1024})
-      expect_right({kSoftmax, dtype, "num_warps=2 reduce.N=resident(4) keep.N=input", {{"M", 3}, {"N", n}}});
+      expect_right({kHostSoftmax, dtype, "num_warps=2 reduce.N=resident(4) keep.N=input", {{"M", 3}, {"N", n}}});
     for (int64_t n : {1, 127, 1000})
-      expect_right({kSoftmax, dtype, "num_warps=2 reduce.N=resident(4) keep.N=input shift.N=1", {{"M", 3}, {"N", n}}});
-    expect_right(
-        {kSoftmax, dtype, "num_warps=1 block.m=4 lanes.N=8 reduce.N=resident(2) keep.N=input", {{"M", 9}, {"N", 64}}});
+      expect_right(
+          {kHostSoftmax, dtype, "num_warps=2 reduce.N=resident(4) keep.N=input shift.N=1", {{"M", 3}, {"N", n}}});
+    expect_right({kHostSoftmax,
+                  dtype,
+                  "num_warps=1 block.m=4 lanes.N=8 reduce.N=resident(2) keep.N=input",
+                  {{"M", 9}, {"N", 64}}});
   }
 }
 
@@ -100,21 +103,21 @@ kernel rms(x: T[M, N]) -> (out: T[M, N]) where T in (f16, bf16, f32) {
 
 TEST(HostKernels, ResidentSoftmaxOverShiftedRowsOffAlignment) {
   for (int64_t misalignment : {1, 3, 7}) {
-    HostCase c{kSoftmax, DType::kF16, "num_warps=2 reduce.N=resident(3) shift.N=1", {{"M", 3}, {"N", 301}}};
+    HostCase c{kHostSoftmax, DType::kF16, "num_warps=2 reduce.N=resident(3) shift.N=1", {{"M", 3}, {"N", 301}}};
     c.misalignment = misalignment;
     expect_right(c);
   }
 }
 
 TEST(HostKernels, ChunkedSoftmax) {
-  for (DType dtype : kFloats) {
-    expect_right({kSoftmax, dtype, "num_warps=2 reduce.N=chunk(1024)", {{"M", 2}, {"N", 3000}}});
-    expect_right({kSoftmax, dtype, "num_warps=2 reduce.N=chunk(1024) shift.N=1", {{"M", 3}, {"N", 2047}}});
+  for (DType dtype : kRowTypes) {
+    expect_right({kHostSoftmax, dtype, "num_warps=2 reduce.N=chunk(1024)", {{"M", 2}, {"N", 3000}}});
+    expect_right({kHostSoftmax, dtype, "num_warps=2 reduce.N=chunk(1024) shift.N=1", {{"M", 3}, {"N", 2047}}});
   }
 }
 
 TEST(HostKernels, PaddedRowsKeepTheirPadding) {
-  HostCase c{kSoftmax, DType::kF16, "num_warps=1 reduce.N=resident(2)", {{"M", 4}, {"N", 104}}};
+  HostCase c{kHostSoftmax, DType::kF16, "num_warps=1 reduce.N=resident(2)", {{"M", 4}, {"N", 104}}};
   c.row_padding = 16;
   expect_right(c);
 }

@@ -84,7 +84,7 @@ TEST(People, LanesThatAMaskLeavesOutAreNotChecked) {
   EXPECT_THAT(run(kSource, true, {1, 2, 3}, {2, 9, 1}).message(), HasSubstr("dimension 0 of x"));
 }
 
-constexpr const char* kSmall = "vec=1 num_warps=1";
+constexpr const char* kOneWarp = "vec=1 num_warps=1";
 
 TEST(People, SlicesBeyondTheirTensorStopACheckedProgram) {
   constexpr const char* kSource = R"(kernel k(x: f32[N], at: i64[N]) -> (out: f32[N] = 0) {
@@ -93,10 +93,10 @@ TEST(People, SlicesBeyondTheirTensorStopACheckedProgram) {
     out[n] = sum(x[s : s + 2]);
   }
 })";
-  EXPECT_TRUE(run(kSource, true, {1, 2, 3}, {0, 1, 1}, kSmall));
-  EXPECT_TRUE(run(kSource, false, {1, 2, 3}, {0, 2, 1}, kSmall)) << "the elements that there are";
+  EXPECT_TRUE(run(kSource, true, {1, 2, 3}, {0, 1, 1}, kOneWarp));
+  EXPECT_TRUE(run(kSource, false, {1, 2, 3}, {0, 2, 1}, kOneWarp)) << "the elements that there are";
   for (const int64_t wrong : {int64_t{2}, int64_t{-1}, int64_t{100}}) {
-    EXPECT_THAT(run(kSource, true, {1, 2, 3}, {0, wrong, 1}, kSmall).message(),
+    EXPECT_THAT(run(kSource, true, {1, 2, 3}, {0, wrong, 1}, kOneWarp).message(),
                 HasSubstr("case.tile:4:18: slice out of range: dimension 0 of x, which has extent N"));
   }
 }
@@ -109,9 +109,9 @@ TEST(People, TilesBeyondTheirTensorStopACheckedProgram) {
     out[n] = total;
   }
 })";
-  EXPECT_TRUE(run(kLoop, true, {1, 2, 3}, {2, 3, 2}, kSmall));
+  EXPECT_TRUE(run(kLoop, true, {1, 2, 3}, {2, 3, 2}, kOneWarp));
   for (const int64_t wrong : {int64_t{4}, int64_t{1}}) {
-    EXPECT_THAT(run(kLoop, true, {1, 2, 3}, {2, wrong, 3}, kSmall).message(),
+    EXPECT_THAT(run(kLoop, true, {1, 2, 3}, {2, wrong, 3}, kOneWarp).message(),
                 HasSubstr("case.tile:4:73: tile j out of range: dimension 0 of x, which has extent N"));
   }
   constexpr const char* kJagged = R"(kernel k(x: f32[N], at: i64[N]) -> (out: f32[N]) {
@@ -133,7 +133,7 @@ TEST(People, StoresLeaveOutWhatIsBeyondInACheckedProgramToo) {
     out[s : s + 2] = full(f32, 7, 2);
   }
 })";
-  EXPECT_TRUE(run(kSource, true, {1, 2, 3}, {2, 2, 2}, kSmall));
+  EXPECT_TRUE(run(kSource, true, {1, 2, 3}, {2, 2, 2}, kOneWarp));
 }
 
 TEST(People, AConstantIndexIsCheckedAgainstAnExtentThatACallBrings) {

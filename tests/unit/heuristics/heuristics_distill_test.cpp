@@ -10,6 +10,7 @@
 #include "heuristics/report.h"
 #include "heuristics/tree_passes.h"
 #include "runtime/base/guards.h"
+#include "tests/support/depth.h"
 #include "tests/unit/heuristics/synthetic.h"
 
 namespace kaon::heuristics {
@@ -58,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(Synthetic, DistillQuality,
                                                               Family{"wave", testing::wave_table},
                                                               Family{"twin", testing::twin_table},
                                                               Family{"failing", testing::failing_table}),
-                                            ::testing::Values(7, 99)),
+                                            ::testing::Range(7, depth(100, 8), 92)),
                          [](const auto& info) {
                            return std::string(std::get<0>(info.param).name) + std::to_string(std::get<1>(info.param));
                          });

@@ -60,7 +60,7 @@ class Compiled {
   void* handle_ = nullptr;
 };
 
-Distilled distilled(const Measurements& m) {
+Distilled distilled_to_emit(const Measurements& m) {
   Result<Distilled> result = distill(m);
   EXPECT_TRUE(result.is_ok()) << result.status().to_string();
   return std::move(result).value();
@@ -86,7 +86,7 @@ void expect_same_leaves(const DecisionTree& tree, const Signature& signature, Se
 TEST(EmittedSelect, AgreesWithTheTreeOnAMillionShapes) {
   Measurements m = testing::wrap(testing::wave_table({}));
   m.derived_features = {"ceil_div(M, 132) * N"};
-  Distilled d = distilled(m);
+  Distilled d = distilled_to_emit(m);
   ASSERT_GE(d.tables[0].tree.leaves.size(), 4u);
   Compiled compiled("waves", emit_cpp(m, d, kFacts), emit_embed(m), "not empty");
   const KernelTableList& list = compiled.list();
@@ -108,7 +108,7 @@ TEST(EmittedSelect, AgreesOnDeepTreesAndOddFeatures) {
   const Expr m_dim = Expr::slot(testing::kSlotM), n_dim = Expr::slot(testing::kSlotN);
   Random random(5);
   Measurements m = testing::wrap(testing::failing_table({}));
-  Distilled d = distilled(m);
+  Distilled d = distilled_to_emit(m);
   for (int depth : {3, 6}) {
     DecisionTree tree;
     tree.features = {{"M", m_dim},
@@ -142,14 +142,14 @@ TEST(EmittedSelect, AgreesOnDeepTreesAndOddFeatures) {
 
 TEST(EmittedSource, SaysWhereItComesFromAndWhatServes) {
   Measurements m = testing::wrap(testing::capacity_table({}));
-  const Distilled d = distilled(m);
+  const Distilled d = distilled_to_emit(m);
   const std::string source = emit_cpp(m, d, kFacts);
   for (const char* text : {"hash 0x0123456789abcdef", "driver 580.0", "ptxas 13.0.88", "noise floor 1.0 % or 0 ns",
                            "aot_runner emit row", "generated  2026-12-01", "clang-format off", "N % 8 == 0",
                            "held out 52 shapes", "extern const KernelTableList row_sm90_list;"}) {
     EXPECT_THAT(source, HasSubstr(text));
   }
-  EXPECT_EQ(source, emit_cpp(m, distilled(m), kFacts));
+  EXPECT_EQ(source, emit_cpp(m, distilled_to_emit(m), kFacts));
   EXPECT_EQ(source.find(" \n"), std::string::npos) << "no trailing blanks";
 }
 
@@ -168,14 +168,14 @@ ImageTable images_of(const Distilled& d) {
 
 TEST(Pack, HoldsTreeVariantsEvidenceAndEachImageOnce) {
   const Measurements m = testing::wrap(testing::capacity_table({}));
-  const Distilled d = distilled(m);
+  const Distilled d = distilled_to_emit(m);
   const size_t n = d.tables[0].variants.size();
   Result<PackContents> contents = make_pack(m, d, images_of(d), "2026-12-01");
   ASSERT_TRUE(contents.is_ok()) << contents.status().to_string();
   EXPECT_EQ(contents->images.size(), (n + 1) / 2 + n);
   Result<std::string> bytes = write_pack(*contents);
   ASSERT_TRUE(bytes.is_ok()) << bytes.status().to_string();
-  EXPECT_EQ(*bytes, write_pack(*make_pack(m, distilled(m), images_of(d), "2026-12-01")).value());
+  EXPECT_EQ(*bytes, write_pack(*make_pack(m, distilled_to_emit(m), images_of(d), "2026-12-01")).value());
   Result<PackContents> back = read_pack_contents(*bytes);
   ASSERT_TRUE(back.is_ok()) << back.status().to_string();
   const PackTable& table = back->records.tables[0];
@@ -271,7 +271,7 @@ TEST(Pack, RefusesATableWhoseShapesAreOfAnotherValue) {
 
 TEST(Pack, RefusesMissingImages) {
   const Measurements m = testing::wrap(testing::twin_table({}));
-  const Distilled d = distilled(m);
+  const Distilled d = distilled_to_emit(m);
   ImageTable images = images_of(d);
   images[0][0].clear();
   EXPECT_THAT(make_pack(m, d, images, "").status().message(), HasSubstr("variant 0 has no image"));
@@ -281,7 +281,7 @@ TEST(Pack, RefusesMissingImages) {
 
 TEST(Report, HasTheFieldsThatPeopleLookFor) {
   const Measurements m = testing::wrap(testing::capacity_table({}));
-  const Distilled d = distilled(m);
+  const Distilled d = distilled_to_emit(m);
   const auto json = nlohmann::json::parse(write_report(m, d, {"2026-12-02", 12345}));
   const auto& f16 = json["dtypes"]["f16"];
   EXPECT_DOUBLE_EQ(f16["held_out"]["geomean_of_oracle"], d.tables[0].tree_score[1].geomean);
@@ -304,7 +304,7 @@ TEST(Report, HasTheFieldsThatPeopleLookFor) {
 TEST(Report, FiguresOverNoShapesAreNull) {
   Measurements m = testing::wrap(testing::twin_table({}));
   for (Shape& shape : m.tables[0].shapes) shape.role = Role::kTrain;
-  const auto json = nlohmann::json::parse(write_report(m, distilled(m), {"", 0}));
+  const auto json = nlohmann::json::parse(write_report(m, distilled_to_emit(m), {"", 0}));
   EXPECT_TRUE(json["dtypes"]["f16"]["held_out"]["geomean_of_oracle"].is_null());
   EXPECT_EQ(json["dtypes"]["f16"]["single_config"]["over"], "train");
 }

@@ -17,7 +17,7 @@ namespace {
 using ::testing::HasSubstr;
 
 /// The bytes of a shared object made from C `source`; empty when the compiler fails.
-std::string compile(const std::string& source) {
+std::string image_of_c(const std::string& source) {
   const std::string base = ::testing::TempDir() + "kaon_image_test_" + std::to_string(getpid());
   std::ofstream(base + ".c") << source;
   const std::string command = "cc -O1 -fPIC -shared -nostdlib -o " + base + ".so " + base + ".c";
@@ -38,7 +38,7 @@ std::string kernel_source(int factor) {
 }
 
 TEST(Image, LoadsAndRunsOverAGrid) {
-  auto image = Image::load(compile(kernel_source(3)));
+  auto image = Image::load(image_of_c(kernel_source(3)));
   ASSERT_TRUE(image.is_ok()) << image.status().to_string();
   auto kernel = (*image)->find("scale");
   ASSERT_TRUE(kernel.is_ok());
@@ -50,8 +50,8 @@ TEST(Image, LoadsAndRunsOverAGrid) {
 }
 
 TEST(Image, TwoImagesWithTheSameSymbolDoNotMix) {
-  auto three = Image::load(compile(kernel_source(3)));
-  auto five = Image::load(compile(kernel_source(5)));
+  auto three = Image::load(image_of_c(kernel_source(3)));
+  auto five = Image::load(image_of_c(kernel_source(5)));
   ASSERT_TRUE(three.is_ok() && five.is_ok());
   std::vector<float> data(32, 1.0f);
   const int64_t slots[] = {reinterpret_cast<int64_t>(data.data())};
@@ -62,7 +62,7 @@ TEST(Image, TwoImagesWithTheSameSymbolDoNotMix) {
 
 TEST(Image, AnotherOneLoadedAfterUnloadingIsTheNewOne) {
   for (const int factor : {2, 7, 11}) {
-    auto image = Image::load(compile(kernel_source(factor)));
+    auto image = Image::load(image_of_c(kernel_source(factor)));
     ASSERT_TRUE(image.is_ok());
     std::vector<float> data(32, 1.0f);
     const int64_t slots[] = {reinterpret_cast<int64_t>(data.data())};
@@ -72,7 +72,7 @@ TEST(Image, AnotherOneLoadedAfterUnloadingIsTheNewOne) {
 }
 
 TEST(Image, MissingKernelIsNotFound) {
-  auto image = Image::load(compile(kernel_source(3)));
+  auto image = Image::load(image_of_c(kernel_source(3)));
   ASSERT_TRUE(image.is_ok());
   auto kernel = (*image)->find("shrink");
   EXPECT_EQ(kernel.status().code(), Code::kNotFound);
@@ -80,7 +80,7 @@ TEST(Image, MissingKernelIsNotFound) {
 }
 
 TEST(Image, EveryTruncationIsRefusedOrLoadsWhole) {
-  const std::string bytes = compile(kernel_source(3));
+  const std::string bytes = image_of_c(kernel_source(3));
   ASSERT_FALSE(bytes.empty());
   for (size_t keep = 0; keep < bytes.size(); keep += 97) {
     auto image = Image::load(std::string_view(bytes).substr(0, keep));
@@ -94,20 +94,20 @@ TEST(Image, EveryTruncationIsRefusedOrLoadsWhole) {
 
 TEST(Image, UndefinedSymbolsAreNamed) {
   auto image =
-      Image::load(compile("void missing_function(void); void k(void* s, const long* p) { missing_function(); }"));
+      Image::load(image_of_c("void missing_function(void); void k(void* s, const long* p) { missing_function(); }"));
   ASSERT_FALSE(image.is_ok());
   EXPECT_EQ(image.status().code(), Code::kCorrupt);
   EXPECT_THAT(image.status().message(), HasSubstr("missing_function"));
 }
 
 TEST(Image, AnotherAbiVersionIsRefused) {
-  auto image = Image::load(compile(kernel_source(3) + "const unsigned long kaon_simt_abi_version = 99;"));
+  auto image = Image::load(image_of_c(kernel_source(3) + "const unsigned long kaon_simt_abi_version = 99;"));
   ASSERT_FALSE(image.is_ok());
   EXPECT_THAT(image.status().message(), HasSubstr("version 99"));
 }
 
 TEST(Image, AnotherProcessorIsUnsupported) {
-  std::string bytes = compile(kernel_source(3));
+  std::string bytes = image_of_c(kernel_source(3));
   ASSERT_GT(bytes.size(), 20u);
   bytes[18] = 8;  // e_machine: MIPS
   bytes[19] = 0;

@@ -11,19 +11,19 @@
 namespace kaon::compiler {
 namespace {
 
-constexpr uint32_t kLanes = 32;
+constexpr uint32_t kWarpLanes = 32;
 
 /// What each register of each thread holds of a tile, in the order warp, lane, register.
 struct Tile {
   Layout layout;
   std::vector<int64_t> held;
-  int64_t& at(const Place& p) { return held[(p.warp * kLanes + p.lane) * layout.num_registers() + p.reg]; }
+  int64_t& at(const Place& p) { return held[(p.warp * kWarpLanes + p.lane) * layout.num_registers() + p.reg]; }
 };
 
 template <typename Visit>
-void for_each_place(const Layout& layout, Visit&& visit) {
+void visit_places(const Layout& layout, Visit&& visit) {
   for (uint32_t warp = 0; warp < layout.num_warps(); ++warp) {
-    for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    for (uint32_t lane = 0; lane < kWarpLanes; ++lane) {
       for (uint32_t reg = 0; reg < layout.num_registers(); ++reg) visit(Place{reg, lane, warp, 0});
     }
   }
@@ -33,8 +33,8 @@ void for_each_place(const Layout& layout, Visit&& visit) {
 int64_t element(uint64_t i, uint64_t j) { return static_cast<int64_t>(1 + i * 131 + j * j * 7); }
 
 Tile make_tile(const Layout& layout) {
-  Tile tile{layout, std::vector<int64_t>(size_t{layout.num_warps()} * kLanes * layout.num_registers())};
-  for_each_place(layout, [&](const Place& p) {
+  Tile tile{layout, std::vector<int64_t>(size_t{layout.num_warps()} * kWarpLanes * layout.num_registers())};
+  visit_places(layout, [&](const Place& p) {
     const auto at = layout.position(p);
     tile.at(p) = element(at[0], at[1]);
   });
@@ -45,9 +45,9 @@ Tile make_tile(const Layout& layout) {
 Tile fold_second_dim(Tile tile, uint64_t extent) {
   const Layout from = tile.layout;
   const Layout to = from.drop({1});
-  Tile sums{to, std::vector<int64_t>(size_t{to.num_warps()} * kLanes * to.num_registers(), 0)};
+  Tile sums{to, std::vector<int64_t>(size_t{to.num_warps()} * kWarpLanes * to.num_registers(), 0)};
   // Registers: each thread adds what it holds, leaving out lanes that do not exist.
-  for_each_place(from, [&](const Place& p) {
+  visit_places(from, [&](const Place& p) {
     if (from.position(p)[1] >= extent) return;
     Place into = p;
     into.reg = to.owner({from.register_part(0, p.reg), 0}).reg;
@@ -57,7 +57,7 @@ Tile fold_second_dim(Tile tile, uint64_t extent) {
   for (const Digit& digit : from.digits(1)) {
     for (uint32_t step = 1; digit.where == Where::kLane && step < digit.radix; step *= 2) {
       Tile next = sums;
-      for_each_place(to, [&](const Place& p) {
+      visit_places(to, [&](const Place& p) {
         Place other = p;
         other.lane ^= step * digit.unit;
         next.at(p) = sums.at(p) + sums.at(other);
@@ -69,7 +69,7 @@ Tile fold_second_dim(Tile tile, uint64_t extent) {
   for (const Digit& digit : from.digits(1)) {
     if (digit.where != Where::kWarp) continue;
     Tile next = sums;
-    for_each_place(to, [&](const Place& p) {
+    visit_places(to, [&](const Place& p) {
       const uint32_t own = (p.warp / digit.unit) % digit.radix;
       next.at(p) = 0;
       for (uint32_t k = 0; k < digit.radix; ++k) {
@@ -105,7 +105,7 @@ TEST(Folding, sums_match_plain_loops_for_every_extent) {
     const uint64_t capacity = layout.capacity(1);
     for (const uint64_t extent : {uint64_t{0}, uint64_t{1}, capacity / 2, capacity - 1, capacity}) {
       Tile sums = fold_second_dim(tile, extent);
-      for_each_place(sums.layout, [&](const Place& p) {
+      visit_places(sums.layout, [&](const Place& p) {
         const uint64_t row = sums.layout.position(p)[0];
         int64_t expected = 0;
         for (uint64_t j = 0; j < extent; ++j) expected += element(row, j);
@@ -129,14 +129,14 @@ TEST(Folding, conversion_through_a_row_major_buffer_reaches_every_layout_of_the_
     ASSERT_EQ(from.why_illegal(), "") << from.to_string();
     Tile source = make_tile(from);
     std::vector<int64_t> buffer(8 * 64, -1);
-    for_each_place(from, [&](const Place& p) {
+    visit_places(from, [&](const Place& p) {
       const auto at = from.position(p);
       if (!from.is_owner(p)) return;
       ASSERT_EQ(buffer[at[0] * 64 + at[1]], -1) << "two owners of one element in " << from.to_string();
       buffer[at[0] * 64 + at[1]] = source.at(p);
     });
     for (const Layout& to : layouts) {
-      for_each_place(to, [&](const Place& p) {
+      visit_places(to, [&](const Place& p) {
         const auto at = to.position(p);
         ASSERT_EQ(buffer[at[0] * 64 + at[1]], element(at[0], at[1])) << from.to_string() << " to " << to.to_string();
       });

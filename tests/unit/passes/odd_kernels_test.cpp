@@ -11,8 +11,6 @@
 namespace kaon::compiler {
 namespace {
 
-constexpr int64_t kFarApart = 1 << 24;
-
 SimCall call_of(std::vector<int64_t> dims, const std::vector<std::vector<int64_t>>& shapes) {
   SimCall call;
   call.dims = std::move(dims);

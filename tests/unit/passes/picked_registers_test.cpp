@@ -12,14 +12,14 @@
 namespace kaon::compiler {
 namespace {
 
-constexpr uint32_t kWarps = 2;
+constexpr uint32_t kMaxWarps = 2;
 
 /// Ways to deal `extent` positions out to at most three digits in registers, two lanes and two warps.
 std::vector<std::vector<Digit>> layouts_of(uint32_t extent) {
   std::vector<std::vector<Digit>> out;
   for (uint32_t inner = 1; inner <= extent; ++inner) {
     for (uint32_t lanes = 1; lanes <= 4; lanes *= 2) {
-      for (uint32_t warps = 1; warps <= kWarps; ++warps) {
+      for (uint32_t warps = 1; warps <= kMaxWarps; ++warps) {
         if (extent % (inner * lanes * warps) != 0) continue;
         const uint32_t outer = extent / (inner * lanes * warps);
         for (const bool lanes_first : {true, false}) {
@@ -60,7 +60,7 @@ bool check_pick(const Kernel& kernel, const Op& op) {
   bool possible = true;
   for (uint32_t reg = 0; reg < result.num_registers(); ++reg) {
     std::set<std::pair<size_t, uint32_t>> sources;  // good in every thread
-    for (uint32_t thread = 0; thread < 32 * kWarps; ++thread) {
+    for (uint32_t thread = 0; thread < 32 * kMaxWarps; ++thread) {
       const auto place_of = [&](uint32_t r) { return Place{r, thread % 32, thread / 32, 0}; };
       const int64_t wanted = element_at(kernel, op.result(), places.result, place_of(reg));
       std::set<std::pair<size_t, uint32_t>> here;
@@ -86,7 +86,7 @@ bool check_pick(const Kernel& kernel, const Op& op) {
 
 ValueId laid_out(Kernel* kernel, std::vector<AxisId> axes, std::vector<std::vector<Digit>> digits) {
   const ValueId value = kernel->new_value(Type{DType::kF32, std::move(axes)});
-  kernel->layout(value) = Layout(std::move(digits), kWarps).drop({});
+  kernel->layout(value) = Layout(std::move(digits), kMaxWarps).drop({});
   return value;
 }
 
@@ -102,7 +102,7 @@ TEST(PickedRegisters, slices_of_every_layout) {
     for (const auto& from : layouts_of(static_cast<uint32_t>(extent))) {
       for (const auto& to : layouts_of(static_cast<uint32_t>(part))) {
         Kernel kernel;
-        kernel.num_warps = kWarps;
+        kernel.num_warps = kMaxWarps;
         const AxisId whole = static_axis(&kernel, "whole", extent);
         const AxisId axis = static_axis(&kernel, "part", part);
         Op op;
@@ -128,7 +128,7 @@ TEST(PickedRegisters, concats_of_every_layout) {
     for (const auto& from : layouts_of(static_cast<uint32_t>(part))) {
       for (const auto& to : layouts_of(static_cast<uint32_t>(2 * part))) {
         Kernel kernel;
-        kernel.num_warps = kWarps;
+        kernel.num_warps = kMaxWarps;
         const AxisId axis = static_axis(&kernel, "part", part);
         const AxisId whole = static_axis(&kernel, "whole", 2 * part);
         Op op;
@@ -155,7 +155,7 @@ TEST(PickedRegisters, reshapes_to_digits_of_every_layout_are_free) {
       if (extent % inner != 0) continue;
       for (const auto& digits : layouts_of(static_cast<uint32_t>(extent))) {
         Kernel kernel;
-        kernel.num_warps = kWarps;
+        kernel.num_warps = kMaxWarps;
         const AxisId whole = static_axis(&kernel, "whole", extent);
         const AxisId high = static_axis(&kernel, "high", extent / inner);
         const AxisId low = static_axis(&kernel, "low", inner);

@@ -3,14 +3,15 @@
 #include <random>
 
 #include "compiler/ir/printer.h"
+#include "tests/support/depth.h"
 #include "tests/support/pass_harness.h"
+#include "tests/support/random_config.h"
 #include "tests/support/random_kernel.h"
 
 namespace kaon::compiler {
 namespace {
 
-constexpr int64_t kFarApart = 1 << 24;
-constexpr int kSeeds = 24;
+constexpr int kSeeds = depth(24, 6);
 constexpr int kConfigsPerKernel = 6;
 
 /// Dense tensors of the kernel's own shapes, filled with small numbers.
@@ -28,15 +29,6 @@ SimCall call_for(const Kernel& kernel, std::vector<int64_t> dims) {
     for (double& v : call.tensors.back().data) v /= 4;
   }
   return call;
-}
-
-Config random_config(const ConfigSpace& space, std::mt19937* random) {
-  while (true) {
-    Config config;
-    for (const Knob& knob : space.knobs()) config.set(knob.name, knob.choices[(*random)() % knob.choices.size()]);
-    if ((*random)() % 4 == 0) config.set("vec", int64_t{1} << ((*random)() % 4));
-    if (space.why_illegal(config).empty()) return space.normalize(config);
-  }
 }
 
 void expect_same(const Kernel& kernel, const SimCall& expected, const SimCall& got, const std::string& what) {

@@ -12,7 +12,6 @@ namespace kaon::compiler {
 namespace {
 
 constexpr double kTolerance = 1e-9;
-constexpr int64_t kFarApart = 1 << 24;
 
 /// x and out as f16[m, n], x's rows `padding` elements apart, both `skew` elements off a 256-byte boundary.
 SimCall row_call(int64_t m, int64_t n, int64_t padding = 0, int64_t skew = 0) {

@@ -17,7 +17,7 @@
 namespace kaon::runner {
 namespace {
 
-SearchSpace make_space() {
+SearchSpace small_space() {
   SearchSpace space;
   space.knobs = {{"block.m", {"1", "2", "4", "8", "16", "32"}},
                  {"num_warps", {"1", "2", "4", "8", "16"}},
@@ -30,7 +30,7 @@ SearchSpace make_space() {
   return space;
 }
 
-std::vector<WeightedShape> make_shapes() {
+std::vector<WeightedShape> small_shapes() {
   std::vector<WeightedShape> shapes;
   for (int64_t n = 64; n <= 16384; n *= 2) shapes.push_back({{n}, 1});
   return shapes;
@@ -145,8 +145,8 @@ TuneOutcome tune_with(bool compile_meanwhile, const std::string& folder, bool no
   setup.cells_per_request = 4;
   setup.compile_meanwhile = compile_meanwhile;
   Sweep sweep(setup);
-  const SearchSpace space = make_space();
-  const std::vector<WeightedShape> shapes = make_shapes();
+  const SearchSpace space = small_space();
+  const std::vector<WeightedShape> shapes = small_shapes();
   SearchOptions options;
   options.budget_seconds = 12;
   options.final_configs = 10;
@@ -209,7 +209,7 @@ class ResumeTest : public ::testing::TestWithParam<bool> {
 TEST_P(ResumeTest, AKilledRunEndsAsARunInOneGo) {
   const TuneOutcome whole = tune(root_ + "/whole", /*noise=*/false);
   ASSERT_TRUE(whole.status.is_ok()) << whole.status.to_string();
-  Random random(3);
+  heuristics::Random random(3);
   int kills = 0;
   for (int i = 0; i < 8; ++i) {
     kills += run_and_kill(root_ + "/killed", /*noise=*/false, 1 + static_cast<int>(random.below(12)), random.below(900))
@@ -223,7 +223,7 @@ TEST_P(ResumeTest, AKilledRunEndsAsARunInOneGo) {
 }
 
 TEST_P(ResumeTest, WithNoiseTheStoreAloneRemakesTheResult) {
-  Random random(4);
+  heuristics::Random random(4);
   for (int i = 0; i < 6; ++i) {
     run_and_kill(root_ + "/store", /*noise=*/true, 1 + static_cast<int>(random.below(20)), random.below(900));
   }

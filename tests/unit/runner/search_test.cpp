@@ -20,9 +20,12 @@ std::vector<std::string> powers(int from, int to) {
 }
 
 /// 7 x 6 x 5 x 4 x 3 points; odd products of warps and vec are illegal.
-SearchSpace make_space() {
+SearchSpace grid_space() {
   SearchSpace space;
-  space.knobs = {{"block.m", powers(1, 64)}, {"num_warps", powers(1, 32)}, {"vec", powers(1, 16)}, {"unroll", powers(1, 8)},
+  space.knobs = {{"block.m", powers(1, 64)},
+                 {"num_warps", powers(1, 32)},
+                 {"vec", powers(1, 16)},
+                 {"unroll", powers(1, 8)},
                  {"evict.x", {"none", "first", "last"}}};
   for (const SearchKnob& knob : space.knobs) space.default_config.set(knob.name, knob.choices[0]);
   space.generic_config = space.default_config;
@@ -58,7 +61,7 @@ SearchSpace make_space() {
   return space;
 }
 
-std::vector<WeightedShape> make_shapes() {
+std::vector<WeightedShape> grid_shapes() {
   std::vector<WeightedShape> shapes;
   for (int64_t m : {1, 16, 256, 4096}) {
     for (int64_t n = 64; n <= 65536; n *= 2) shapes.push_back({{m, n}, 1});
@@ -74,7 +77,8 @@ double cost_us(const Config& config, const Shape& shape) {
   const double block = std::log2(static_cast<double>(config.get_int("block.m", 1)));
   const double vec = std::log2(static_cast<double>(config.get_int("vec", 1)));
   const double unroll = std::log2(static_cast<double>(config.get_int("unroll", 1)));
-  double slow = 1 + 0.15 * std::pow(warps - (n - 6) / 2, 2) + 0.1 * std::pow(block - m / 2, 2) + 0.08 * std::pow(vec - 3, 2);
+  double slow =
+      1 + 0.15 * std::pow(warps - (n - 6) / 2, 2) + 0.1 * std::pow(block - m / 2, 2) + 0.08 * std::pow(vec - 3, 2);
   slow += 0.02 * std::pow(unroll - 1, 2) + (config.get("evict.x", "none") == "first" ? 0 : 0.02);
   return slow * (2 + static_cast<double>(shape[0] * shape[1]) * 1e-5);
 }
@@ -92,9 +96,9 @@ struct Transcript {
   double spent = 0;
 };
 
-Transcript play(const SearchOptions& options) {
-  const SearchSpace space = make_space();
-  const Problem problem{&space, make_shapes()};
+Transcript transcript_of(const SearchOptions& options) {
+  const SearchSpace space = grid_space();
+  const Problem problem{&space, grid_shapes()};
   std::unique_ptr<Strategy> strategy = std::move(make_strategy(problem, options)).value();
   Transcript transcript;
   std::set<std::pair<Config, int>> cells;
@@ -120,9 +124,9 @@ Transcript play(const SearchOptions& options) {
 
 /// Geometric mean, over the shapes, of the best of `configs` over the best of the whole space.
 double slowdown(const std::vector<Config>& configs) {
-  const std::vector<Config> all = make_space().enumerate(100000);
+  const std::vector<Config> all = grid_space().enumerate(100000);
   double sum = 0;
-  const std::vector<WeightedShape> shapes = make_shapes();
+  const std::vector<WeightedShape> shapes = grid_shapes();
   for (const WeightedShape& s : shapes) {
     const auto best_of = [&](const std::vector<Config>& list) {
       double best = 1e300;
@@ -138,16 +142,16 @@ double slowdown(const std::vector<Config>& configs) {
 }
 
 TEST(Search, ExhaustiveAsksEveryLegalConfigOnEveryShape) {
-  const Transcript t = play({.strategy = "exhaustive"});
-  const size_t legal = make_space().enumerate(100000).size();
+  const Transcript t = transcript_of({.strategy = "exhaustive"});
+  const size_t legal = grid_space().enumerate(100000).size();
   EXPECT_EQ(t.asked.size(), legal);
-  EXPECT_EQ(t.cells, static_cast<int>(legal * make_shapes().size()));
+  EXPECT_EQ(t.cells, static_cast<int>(legal * grid_shapes().size()));
   EXPECT_LE(t.finalists.size(), 24u);
   EXPECT_LT(slowdown(t.finalists), 1.03);
 }
 
 TEST(Search, RandomAsksAsManyTrialsAsToldWithoutRepeats) {
-  const Transcript t = play({.strategy = "random", .trials = 40});
+  const Transcript t = transcript_of({.strategy = "random", .trials = 40});
   std::set<Config> distinct;
   for (const auto& [config, shapes] : t.asked) distinct.insert(config);
   EXPECT_EQ(t.asked.size(), 42u);  // and the two seeds
@@ -155,8 +159,8 @@ TEST(Search, RandomAsksAsManyTrialsAsToldWithoutRepeats) {
 }
 
 TEST(Search, RandomUsesEveryChoiceOfEveryKnob) {
-  const Transcript t = play({.strategy = "random", .trials = 40});
-  for (const SearchKnob& knob : make_space().knobs) {
+  const Transcript t = transcript_of({.strategy = "random", .trials = 40});
+  for (const SearchKnob& knob : grid_space().knobs) {
     std::set<std::string> used;
     for (const auto& [config, shapes] : t.asked) used.insert(config.get(knob.name, ""));
     for (const std::string& choice : knob.choices) EXPECT_TRUE(used.count(choice)) << knob.name << "=" << choice;
@@ -164,24 +168,24 @@ TEST(Search, RandomUsesEveryChoiceOfEveryKnob) {
 }
 
 TEST(Search, QuickFindsNearlyTheBestWithATenthOfTheCells) {
-  const Transcript t = play({.strategy = "quick"});
-  const int all = static_cast<int>(make_space().enumerate(100000).size() * make_shapes().size());
+  const Transcript t = transcript_of({.strategy = "quick"});
+  const int all = static_cast<int>(grid_space().enumerate(100000).size() * grid_shapes().size());
   EXPECT_LT(t.cells, all / 10);
   EXPECT_LT(slowdown(t.finalists), 1.04);
 }
 
 TEST(Search, QuickKeepsToItsBudgetOfStoredSeconds) {
-  const Transcript t = play({.strategy = "quick", .budget_seconds = 8});
+  const Transcript t = transcript_of({.strategy = "quick", .budget_seconds = 8});
   EXPECT_LT(t.spent, 8 * 1.15);
   EXPECT_GE(t.finalists.size(), 8u);
-  const Transcript more = play({.strategy = "quick", .budget_seconds = 30});
+  const Transcript more = transcript_of({.strategy = "quick", .budget_seconds = 30});
   EXPECT_GT(more.cells, t.cells);
 }
 
 TEST(Search, SeedsAreAlwaysFinalists) {
   for (const char* name : {"exhaustive", "random", "quick"}) {
-    const Transcript t = play({.strategy = name, .trials = 20, .final_configs = 4});
-    for (const Config& seed : seed_configs(make_space())) {
+    const Transcript t = transcript_of({.strategy = name, .trials = 20, .final_configs = 4});
+    for (const Config& seed : seed_configs(grid_space())) {
       EXPECT_TRUE(std::find(t.finalists.begin(), t.finalists.end(), seed) != t.finalists.end()) << name;
     }
     EXPECT_TRUE(std::is_sorted(t.finalists.begin(), t.finalists.end())) << name;
@@ -190,32 +194,32 @@ TEST(Search, SeedsAreAlwaysFinalists) {
 
 TEST(Search, SameSeedAsksTheSameAndAnotherSeedAsksOther) {
   for (const char* name : {"random", "quick"}) {
-    const Transcript a = play({.strategy = name, .seed = 5});
-    EXPECT_EQ(a.asked, play({.strategy = name, .seed = 5}).asked) << name;
-    EXPECT_NE(a.asked, play({.strategy = name, .seed = 6}).asked) << name;
+    const Transcript a = transcript_of({.strategy = name, .seed = 5});
+    EXPECT_EQ(a.asked, transcript_of({.strategy = name, .seed = 5}).asked) << name;
+    EXPECT_NE(a.asked, transcript_of({.strategy = name, .seed = 6}).asked) << name;
   }
 }
 
 TEST(Search, FinalistsAreMeasuredOnEveryShapeByQuick) {
-  const Transcript t = play({.strategy = "quick"});
+  const Transcript t = transcript_of({.strategy = "quick"});
   for (const Config& config : t.finalists) {
     std::set<int> shapes;
     for (const auto& [asked, where] : t.asked) {
       if (asked == config) shapes.insert(where.begin(), where.end());
     }
-    EXPECT_EQ(shapes.size(), make_shapes().size()) << config.to_text();
+    EXPECT_EQ(shapes.size(), grid_shapes().size()) << config.to_text();
   }
 }
 
 TEST(Search, UnknownStrategyNamesTheKnown) {
-  const SearchSpace space = make_space();
-  const auto strategy = make_strategy({&space, make_shapes()}, {.strategy = "clever"});
+  const SearchSpace space = grid_space();
+  const auto strategy = make_strategy({&space, grid_shapes()}, {.strategy = "clever"});
   ASSERT_FALSE(strategy.is_ok());
   EXPECT_THAT(strategy.status().message(), HasSubstr("exhaustive, random, quick"));
 }
 
 TEST(Moves, TurnOneKnobAndStayLegal) {
-  const SearchSpace space = make_space();
+  const SearchSpace space = grid_space();
   Config at = space.default_config;
   at.set("num_warps", int64_t{32});
   at.set("vec", int64_t{8});

@@ -70,7 +70,8 @@ TEST(FinalField, HoldsTheTeamAndThenTheFastestOfEachShape) {
 }
 
 TEST(Rising, KeepsUpWithTheTeamAndWasNotAskedEverywhere) {
-  Observations seen = seen_of({{90, 90, 90, 90}, {10, 10, 12, 12}, {10.1, 10.1, 0, 0}, {14, 10.1, 0, 0}, {30, 30, 0, 0}});
+  Observations seen =
+      seen_of({{90, 90, 90, 90}, {10, 10, 12, 12}, {10.1, 10.1, 0, 0}, {14, 10.1, 0, 0}, {30, 30, 0, 0}});
   SearchSpace space;
   space.default_config = space.generic_config = named(0);
   space.normalize = [](const Config& config) { return config; };
@@ -92,7 +93,7 @@ TEST(TeamMoves, VaryMembersWhereTheyServeAndSpreadWhatIsFastWhereTheTeamIsNot) {
   rival = space.normalize(rival);
   for (int s = 0; s < 4; ++s) seen.add(member, s, {Outcome::Kind::kTimed, 20.0 + 5 * s, 0.01});
   seen.add(rival, 0, {Outcome::Kind::kTimed, 10, 0.01});  // twice as fast on the shortest rows
-  Random random(1);
+  heuristics::Random random(1);
   bool varied = false, spread = false;
   for (const Ask& ask : team_moves(space, seen, {member}, 12, /*fine=*/false, &random)) {
     EXPECT_THAT(ask.shapes, Not(::testing::IsEmpty()));

@@ -11,7 +11,7 @@ namespace kaon {
 namespace {
 
 // gather(x: f16[M, N], offsets: i64[M + 1], y: f16[M, N] may be x, out: f16[M, N], eps: f32, count: i32), N even.
-Signature example() {
+Signature example_signature() {
   Signature s;
   s.kernel = "gather";
   s.dims = {"M", "N"};
@@ -35,7 +35,7 @@ struct Call {
   int64_t slots[kMaxSlots] = {};
 
   Status fill() {
-    static const Signature signature = example();
+    static const Signature signature = example_signature();
     static const ArgumentChecker checker{signature};
     const TensorView* tensors[] = {&x, &offsets, &y, &out};
     Status status;
@@ -246,7 +246,7 @@ TEST(Arguments, AnOutputWithoutElementsMayHaveAnyStride) {
 TEST(Arguments, TypesAreComparedInWords) {
   Call call;
   const TensorView* tensors[] = {&call.x, &call.offsets, &call.y, &call.out};
-  Signature s = example();
+  Signature s = example_signature();
   EXPECT_EQ(ArgumentChecker::check_types(s, tensors, 3, 2).message(), "gather: got 3 tensors, expected 4");
   EXPECT_EQ(ArgumentChecker::check_types(s, tensors, 4, 0).message(), "gather: got 0 scalars, expected 2");
   call.offsets.dtype = DType::kI32;

@@ -6,7 +6,7 @@
 namespace kaon {
 namespace {
 
-Config example() {
+Config example_config() {
   Config config;
   config.set("reduce.N", "resident(7)");
   config.set("block.m", 4);
@@ -15,27 +15,27 @@ Config example() {
 }
 
 TEST(Config, CanonicalJsonIsSortedWithBareIntegers) {
-  EXPECT_EQ(example().to_json(), R"json({"block.m": 4, "evict.x": "cs", "reduce.N": "resident(7)"})json");
-  EXPECT_EQ(example().to_text(), "block.m=4 evict.x=cs reduce.N=resident(7)");
+  EXPECT_EQ(example_config().to_json(), R"json({"block.m": 4, "evict.x": "cs", "reduce.N": "resident(7)"})json");
+  EXPECT_EQ(example_config().to_text(), "block.m=4 evict.x=cs reduce.N=resident(7)");
   EXPECT_EQ(Config().to_json(), "{}");
 }
 
 TEST(Config, FingerprintIsFnvOfTheJson) {
   // FNV-1a of "{}" by the published constants: any change here would orphan stored measurements.
   EXPECT_EQ(Config().fingerprint(), 0x08f44b07b5901a25u);
-  Config other = example();
-  EXPECT_EQ(other.fingerprint(), example().fingerprint());
+  Config other = example_config();
+  EXPECT_EQ(other.fingerprint(), example_config().fingerprint());
   other.set("block.m", 8);
-  EXPECT_NE(other.fingerprint(), example().fingerprint());
+  EXPECT_NE(other.fingerprint(), example_config().fingerprint());
 }
 
 TEST(Config, RoundTripsThroughJsonAndText) {
   Result<Config> json = Config::from_json(" {\"reduce.N\" :\"resident(7)\",\n\"evict.x\":\"cs\", \"block.m\":4} ");
   ASSERT_TRUE(json.is_ok()) << json.status().to_string();
-  EXPECT_EQ(*json, example());
+  EXPECT_EQ(*json, example_config());
   Result<Config> text = Config::from_text("  evict.x=cs block.m=4  reduce.N=resident(7)");
   ASSERT_TRUE(text.is_ok());
-  EXPECT_EQ(*text, example());
+  EXPECT_EQ(*text, example_config());
   Config odd;
   odd.set("quote\"d", "back\\slash\n");
   Result<Config> escaped = Config::from_json(odd.to_json());
@@ -79,10 +79,10 @@ TEST(Config, KnobValuesSplitIntoWordAndArgument) {
 }
 
 TEST(Config, GetIntFallsBackForWordsAndAbsence) {
-  EXPECT_EQ(example().get_int("block.m", 1), 4);
-  EXPECT_EQ(example().get_int("evict.x", 1), 1);
-  EXPECT_EQ(example().get_int("vec", 8), 8);
-  EXPECT_EQ(example().get("vec", "none"), "none");
+  EXPECT_EQ(example_config().get_int("block.m", 1), 4);
+  EXPECT_EQ(example_config().get_int("evict.x", 1), 1);
+  EXPECT_EQ(example_config().get_int("vec", 8), 8);
+  EXPECT_EQ(example_config().get("vec", "none"), "none");
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace kaon {
 namespace {
 
 // M * N <= 1000 ? (N <= 64 ? leaf 0 : leaf 1) : leaf 2; slots are {M, N}.
-DecisionTree example() {
+DecisionTree example_tree() {
   DecisionTree tree;
   tree.features = {{"M*N", Expr::slot(0) * Expr::slot(1)}, {"N", Expr::slot(1)}};
   tree.nodes = {
@@ -23,7 +23,7 @@ std::string problem(const DecisionTree& tree) {
 }
 
 TEST(Tree, ThresholdsAreInclusiveOnTheLeft) {
-  DecisionTree tree = example();
+  DecisionTree tree = example_tree();
   ASSERT_EQ(problem(tree), "");
   auto leaf = [&](int64_t m, int64_t n) {
     int64_t slots[2] = {m, n};
@@ -37,25 +37,25 @@ TEST(Tree, ThresholdsAreInclusiveOnTheLeft) {
 }
 
 TEST(Tree, ValidateNamesTheFirstViolation) {
-  DecisionTree tree = example();
+  DecisionTree tree = example_tree();
   tree.nodes[1].left = 1;
   EXPECT_EQ(problem(tree), "tree node 1: has child 1, expected one in 2..4");
-  tree = example();
+  tree = example_tree();
   tree.nodes[0].right = 5;
   EXPECT_EQ(problem(tree), "tree node 0: has child 5, expected one in 1..4");
-  tree = example();
+  tree = example_tree();
   tree.nodes[1].feature = 2;
   EXPECT_EQ(problem(tree), "tree node 1: compares feature 2 of 2");
-  tree = example();
+  tree = example_tree();
   tree.nodes[2].leaf = 3;
   EXPECT_EQ(problem(tree), "tree node 2: names leaf 3 of 3");
-  tree = example();
+  tree = example_tree();
   tree.leaves[1][0] = 3;
   EXPECT_EQ(problem(tree), "tree leaf 1: names variant 3 of 3");
-  tree = example();
+  tree = example_tree();
   tree.leaves[1].clear();
   EXPECT_EQ(problem(tree), "tree leaf 1: names no variant");
-  tree = example();
+  tree = example_tree();
   tree.features[0].value = Expr::slot(9);
   EXPECT_EQ(problem(tree), "tree feature M*N: expression step 0: reads slot 9, expected one below 2");
   EXPECT_EQ(problem(DecisionTree()), "tree has no nodes");

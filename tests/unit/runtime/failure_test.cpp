@@ -10,6 +10,7 @@
 
 #include "runtime/driver/driver.h"
 #include "runtime/kaon.hpp"
+#include "tests/support/depth.h"
 #include "tests/unit/runtime/failure_scenario.h"
 #include "tests/unit/runtime/in_child.h"
 #include "tests/unit/runtime/stub.h"
@@ -138,7 +139,10 @@ TEST_F(Campaign, EachCallOfEachFunctionFailsOnce) {
     if (count == 0) continue;
     int row[5] = {count, 0, 0, 0, 0};
     for (int nth = 1; nth <= count; ++nth) {
-      for (const Error& error : kErrors) {
+      for (size_t e = 0; e < std::size(kErrors); ++e) {
+        // Which error it is changes words; a sanitizer sees each call fail once, with another error than the last.
+        if (!kAllCases && e != static_cast<size_t>(nth) % std::size(kErrors)) continue;
+        const Error& error = kErrors[e];
         const std::string answer = in_child([&]() -> std::string {
           stub().fail_at(symbol, nth, error.value);
           const Outcome outcome = run_scenario(pack_);
@@ -164,7 +168,7 @@ TEST_F(Campaign, EachCallOfEachFunctionFailsOnce) {
   }
   table += "| all";
   for (int sum : sums) table += " | " + std::to_string(sum);
-  check_readme(table + " |\n");
+  if (kAllCases) check_readme(table + " |\n");
 }
 
 TEST_F(Campaign, AStickyErrorIsReportedByEveryCallAndEndsWithItsCause) {

@@ -21,7 +21,7 @@ struct ChipRow {
 };
 
 constexpr int kUnknown = 9;
-const ChipRow kChips[] = {
+const ChipRow kAllChips[] = {
     {75, 65536, ""},
     {80, 166912, "1 sm80 sm_80 tuned"},
     {86, 101376, "2 sm80 sm_80 older_table"},
@@ -33,15 +33,15 @@ const ChipRow kChips[] = {
     {121, 101376, "2 sm90 sm_120 older_table"},
     {130, 232448, ""},
 };
-constexpr int kNumChips = static_cast<int>(std::size(kChips));
+constexpr int kNumAllChips = static_cast<int>(std::size(kAllChips));
 
 class Fallback : public testing::StubLaunchTest {
  protected:
   void SetUp() override {
     StubLaunchTest::SetUp();
-    StubDevice devices[kNumChips];
-    for (int i = 0; i < kNumChips; ++i) devices[i] = {kChips[i].sm, kChips[i].max_shared_bytes, 100};
-    stub().set_devices(devices, kNumChips);
+    StubDevice devices[kNumAllChips];
+    for (int i = 0; i < kNumAllChips; ++i) devices[i] = {kAllChips[i].sm, kAllChips[i].max_shared_bytes, 100};
+    stub().set_devices(devices, kNumAllChips);
   }
   void TearDown() override {
     unsetenv("KAON_ALLOW_PTX");
@@ -63,8 +63,8 @@ class Fallback : public testing::StubLaunchTest {
     return made.is_ok() ? *made : 0;
   }
   static int chip(int sm) {
-    for (int i = 0; i < kNumChips; ++i) {
-      if (kChips[i].sm == sm) return i;
+    for (int i = 0; i < kNumAllChips; ++i) {
+      if (kAllChips[i].sm == sm) return i;
     }
     return -1;
   }
@@ -72,12 +72,12 @@ class Fallback : public testing::StubLaunchTest {
 
 TEST_F(Fallback, EveryChipIsServedByWhatRunsThere) {
   Kernel kernel = two_tables();
-  for (int i = 0; i < kNumChips; ++i) {
+  for (int i = 0; i < kNumAllChips; ++i) {
     use(i);
     CallInfo info;
     Status status = call(kernel, 64, 8192, &info);
-    if (*kChips[i].served == '\0') {
-      const std::string hardware = "sm" + std::to_string(kChips[i].sm);
+    if (*kAllChips[i].served == '\0') {
+      const std::string hardware = "sm" + std::to_string(kAllChips[i].sm);
       EXPECT_EQ(status.code(), Code::kUnsupported) << status.to_string();
       EXPECT_NE(status.message().find("has no image that runs on " + hardware + ", only sm_80 cubin"),
                 std::string::npos)
@@ -85,11 +85,11 @@ TEST_F(Fallback, EveryChipIsServedByWhatRunsThere) {
       EXPECT_NE(status.message().find("only sm_90 cubin sm_100 cubin sm_120 cubin"), std::string::npos);
       continue;
     }
-    ASSERT_TRUE(status.is_ok()) << "sm_" << kChips[i].sm << ": " << status.to_string();
+    ASSERT_TRUE(status.is_ok()) << "sm_" << kAllChips[i].sm << ": " << status.to_string();
     EXPECT_EQ(std::to_string(info.variant->index) + " " + info.variant->hardware + " " + info.variant->image_target +
                   " " + match_name(info.match),
-              kChips[i].served)
-        << "sm_" << kChips[i].sm;
+              kAllChips[i].served)
+        << "sm_" << kAllChips[i].sm;
   }
 }
 
@@ -102,16 +102,16 @@ bool runs(const std::string& target, int sm) {
 TEST_F(Fallback, NothingIsEverChosenThatCouldNotRun) {
   Kernel kernel = two_tables();
   std::mt19937_64 random(7);
-  for (int i = 0; i < kNumChips; ++i) {
-    if (*kChips[i].served == '\0') continue;
+  for (int i = 0; i < kNumAllChips; ++i) {
+    if (*kAllChips[i].served == '\0') continue;
     use(i);
     for (int k = 0; k < 300; ++k) {
       CallInfo info;
       const int64_t m = 1 + static_cast<int64_t>(random() % 5000), n = 1 + static_cast<int64_t>(random() % 80000);
       Status status = call(kernel, m, n, &info, k % 2 == 0 ? DType::kF16 : DType::kF32);
-      ASSERT_TRUE(status.is_ok()) << "sm_" << kChips[i].sm << ": " << status.to_string();
-      EXPECT_LE(static_cast<int>(stub().last_launch().shared_bytes), kChips[i].max_shared_bytes);
-      EXPECT_TRUE(runs(info.variant->image_target, kChips[i].sm)) << info.variant->image_target;
+      ASSERT_TRUE(status.is_ok()) << "sm_" << kAllChips[i].sm << ": " << status.to_string();
+      EXPECT_LE(static_cast<int>(stub().last_launch().shared_bytes), kAllChips[i].max_shared_bytes);
+      EXPECT_TRUE(runs(info.variant->image_target, kAllChips[i].sm)) << info.variant->image_target;
     }
   }
 }

@@ -39,7 +39,7 @@ class CudaDevice final : public Device {
       : driver_(driver), info_(info), context_(std::move(context)), nvml_(info.pci_bus_id) {}
   Status start();
 
-  const DeviceFacts& facts() const override { return facts_; }
+  const MachineFacts& facts() const override { return facts_; }
   bool is_lost() const override { return is_lost_; }
 
   Result<int64_t> allocate(int64_t bytes) override;
@@ -78,7 +78,7 @@ class CudaDevice final : public Device {
   const cuda::DeviceInfo info_;
   cuda::PrimaryContext context_;
   Nvml nvml_;
-  DeviceFacts facts_;
+  MachineFacts facts_;
   bool is_lost_ = false;
   cuda::Stream stream_;
   std::optional<DeviceKernels> kernels_;

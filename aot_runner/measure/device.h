@@ -74,7 +74,7 @@ struct Health {
 class Device {
  public:
   virtual ~Device() = default;
-  virtual const DeviceFacts& facts() const = 0;
+  virtual const MachineFacts& facts() const = 0;
   virtual bool is_lost() const = 0;
 
   /// 256-byte aligned. kOutOfMemory.

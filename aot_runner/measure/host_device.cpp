@@ -75,7 +75,7 @@ class HostDevice final : public Device {
     facts_.max_shared_bytes = host::kMaxSharedBytes;
   }
 
-  const DeviceFacts& facts() const override { return facts_; }
+  const MachineFacts& facts() const override { return facts_; }
   bool is_lost() const override { return false; }
 
   Result<int64_t> allocate(int64_t bytes) override {
@@ -182,7 +182,7 @@ class HostDevice final : public Device {
   }
 
   host::Machine machine_;
-  DeviceFacts facts_;
+  MachineFacts facts_;
 };
 
 }  // namespace

@@ -31,7 +31,7 @@ bool parse_failure(std::string_view name, Failure* out) {
 // One function per struct: fields(wire, value) names every member, for reading and for writing alike.
 
 template <typename Wire>
-void fields(Wire& w, DeviceFacts& v) {
+void fields(Wire& w, MachineFacts& v) {
   w.field("name", v.name);
   w.field("hardware", v.hardware);
   w.field("target", v.target);

@@ -55,7 +55,7 @@ const char* failure_name(Failure failure);
 bool parse_failure(std::string_view name, Failure* out);
 
 /// Facts of the device that a worker measures on. Zero or empty means unknown.
-struct DeviceFacts {
+struct MachineFacts {
   std::string name;      // "NVIDIA H200", or the CPU's model
   std::string hardware;  // "sm90", "host": which table these measurements belong to
   std::string target;    // compiler target to make images for: "sm_90", "host"
@@ -202,7 +202,7 @@ enum class EventKind : uint8_t { kHello, kOk, kError, kBegin, kChecked, kTimed, 
 struct Event {
   EventKind kind = EventKind::kOk;
   uint64_t request = 0;
-  DeviceFacts device;       // kHello
+  MachineFacts device;       // kHello
   Status error;             // kError; the request as a whole failed
   std::string variant;      // kBegin, kChecked, kTimed
   std::string phase;        // kBegin: "check" or "time"

@@ -12,7 +12,7 @@ json compile_json(const CompileKey& key) {
           {"target", key.target}, {"compiler", key.compiler}, {"llvm", key.llvm},           {"ptxas", key.ptxas}};
 }
 
-json device_json(const DeviceFacts& device) {
+json device_json(const MachineFacts& device) {
   return {{"name", device.name},           {"hardware", device.hardware},       {"driver", device.driver},
           {"sm_count", device.sm_count},   {"memory_bytes", device.memory_bytes}, {"clock_mhz", device.clock_mhz},
           {"protocol", kProtocolVersion}};
@@ -39,6 +39,6 @@ std::string measure_context(const MeasureKey& key) {
   return context.dump();
 }
 
-std::string device_context(const DeviceFacts& device) { return json{{"device", device_json(device)}}.dump(); }
+std::string device_context(const MachineFacts& device) { return json{{"device", device_json(device)}}.dump(); }
 
 }  // namespace kaon::runner

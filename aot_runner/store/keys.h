@@ -23,7 +23,7 @@ struct CompileKey {
 /// What a measured time depends on besides config, shape and pass.
 struct MeasureKey {
   CompileKey compile;
-  DeviceFacts device;
+  MachineFacts device;
   MeasureOptions options;
   std::map<std::string, double> scalars;
   std::map<std::string, std::string> data;  // rules of inputs, as the shapes file has them
@@ -33,6 +33,6 @@ struct MeasureKey {
 std::string compile_context(const CompileKey& key);
 std::string measure_context(const MeasureKey& key);
 /// The context of facts about the device itself, such as its calibration.
-std::string device_context(const DeviceFacts& device);
+std::string device_context(const MachineFacts& device);
 
 }  // namespace kaon::runner

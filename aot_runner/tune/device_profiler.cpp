@@ -29,7 +29,7 @@ std::string DeviceProfiler::variant_id(const StoredVariant& variant) const {
   return kernel_.id + "/" + fmt::format("{:016x}", variant.config.fingerprint());
 }
 
-Result<DeviceFacts> DeviceProfiler::connect() {
+Result<MachineFacts> DeviceProfiler::connect() {
   KAON_RETURN_IF_ERROR(ensure_ready());
   return facts_;
 }

@@ -37,7 +37,7 @@ class DeviceProfiler final : public MeasureService {
   DeviceProfiler(ProfilerOptions options, Store* store) : options_(std::move(options)), store_(store) {}
 
   /// Starts the worker and returns what it found. kNoDevice as the worker says it.
-  Result<DeviceFacts> connect();
+  Result<MachineFacts> connect();
   void set_kernel(ProfiledKernel kernel);
   Result<Calibration> calibrate();
   Status measure(const Shape& shape, int pass, const std::vector<StoredVariant>& variants,
@@ -61,7 +61,7 @@ class DeviceProfiler final : public MeasureService {
   ProfilerOptions options_;
   Store* store_;
   Child child_;
-  DeviceFacts facts_;
+  MachineFacts facts_;
   ProfiledKernel kernel_;
   std::set<std::string> sent_kernels_;
   std::set<std::string> sent_variants_;

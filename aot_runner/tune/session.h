@@ -30,7 +30,7 @@ struct Session {
   std::unique_ptr<Store> store;
   FileLock lock;  // of the device in this store: two runs would disturb each other's times and cells
   std::unique_ptr<DeviceProfiler> profiler;
-  DeviceFacts device;
+  MachineFacts device;
   compiler::Target target;
   std::string ptxas;  // path, empty for host
   std::string ptxas_version;

@@ -17,6 +17,16 @@ bool is_begin_of(const Op* op, AxisId axis) {
          op->str_attr("what") == "begin";
 }
 
+/// One value, or two constants or expressions that are alike.
+bool is_same(const std::vector<const Op*>& definitions, ValueId a, ValueId b) {
+  if (a == b) return true;
+  if (a == kNoValue || b == kNoValue) return false;
+  const Op* first = definitions[static_cast<size_t>(a)];
+  const Op* second = definitions[static_cast<size_t>(b)];
+  if (first == nullptr || second == nullptr || first->kind != second->kind) return false;
+  return (first->kind == OpKind::kConst || first->kind == OpKind::kExpr) && first->attrs == second->attrs;
+}
+
 }  // namespace
 
 bool is_update(const Op& op) { return op.kind == OpKind::kStore && op.find_attr("fn") != nullptr; }
@@ -52,6 +62,7 @@ bool covers(const Kernel& kernel, const Op& earlier, const Op& later) {
   const std::vector<Indexer>& first = earlier.index_attr("index");
   const std::vector<Indexer>& second = later.index_attr("index");
   const TensorParam& param = kernel.signature.tensors[static_cast<size_t>(later.int_attr("tensor"))];
+  const std::vector<const Op*> definitions = defining_ops(kernel);
   for (size_t dim = 0; dim < first.size(); ++dim) {
     const Indexer& a = first[dim];
     const Indexer& b = second[dim];
@@ -62,7 +73,8 @@ bool covers(const Kernel& kernel, const Op& earlier, const Op& later) {
           axis.kind != AxisKind::kTile && axis.extent_value == kNoValue && axis.extent == param.extents[dim];
       if (is_whole) continue;
     }
-    if (a.kind != b.kind || a.axis != b.axis || operand_of(earlier, a) != operand_of(later, b)) return false;
+    if (a.kind != b.kind || a.axis != b.axis) return false;
+    if (!is_same(definitions, operand_of(earlier, a), operand_of(later, b))) return false;
   }
   return true;
 }

@@ -21,7 +21,7 @@ class ScriptedDevice final : public Device {
  public:
   std::vector<std::vector<Replay*>> rounds;
 
-  const DeviceFacts& facts() const override { return facts_; }
+  const MachineFacts& facts() const override { return facts_; }
   bool is_lost() const override { return false; }
   Result<int64_t> allocate(int64_t) override { return unexpected(); }
   void free(int64_t) override {}
@@ -53,7 +53,7 @@ class ScriptedDevice final : public Device {
 
  private:
   static Status unexpected() { return Status(Code::kInternal, "not scripted"); }
-  DeviceFacts facts_;
+  MachineFacts facts_;
 };
 
 ScriptedReplay replay(std::function<double(int)> time_us) {

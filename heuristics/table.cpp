@@ -8,6 +8,7 @@
 #include "heuristics/expr_text.h"
 #include "runtime/base/generic.h"
 #include "runtime/base/guards.h"
+#include "runtime/base/strides.h"
 
 namespace kaon::heuristics {
 namespace {
@@ -193,8 +194,7 @@ std::vector<int64_t> contiguous_slots(const Signature& signature, const std::vec
     const std::vector<Expr>& extents = signature.tensors[t].extents;
     for (int axis = static_cast<int>(extents.size()) - 1; axis >= 0; --axis) {
       slots[signature.stride_slot(t, axis)] = stride;
-      int64_t extent = extents[axis].evaluate(slots.data());
-      stride *= extent > 0 ? extent : 1;
+      stride = outer_stride(stride, extents[axis].evaluate(slots.data()));
     }
   }
   return slots;

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "runtime/base/guards.h"
+#include "runtime/base/strides.h"
 #include "runtime/base/text.h"
 #include "runtime/launch/coverage.h"
 #include "runtime/launch/known_devices.h"
@@ -196,7 +197,7 @@ void dense_slots(const Signature& signature, const int64_t* dims, int64_t* slots
       // As a call does for axes of one element, which have no stride.
       const bool has_stride = extent > 1 || axis + 1 == static_cast<int>(extents.size());
       slots[signature.stride_slot(i, axis)] = has_stride ? stride : 0;
-      stride *= std::max<int64_t>(extent, 1);
+      stride = outer_stride(stride, extent);
     }
   }
 }

@@ -9,6 +9,7 @@
 #include "runtime/base/dtype.h"
 #include "runtime/base/signature.h"
 #include "runtime/base/status.h"
+#include "runtime/base/strides.h"
 #include "runtime/launch/tensor_abi.h"
 
 namespace kaon {
@@ -59,7 +60,7 @@ struct TensorView {
     int64_t stride = 1;
     for (int axis = (rank < kMaxRank ? rank : kMaxRank) - 1; axis >= 0; --axis) {
       strides[axis] = stride;
-      stride *= sizes[axis] > 1 ? sizes[axis] : 1;
+      stride = outer_stride(stride, sizes[axis]);
     }
   }
 };

@@ -71,6 +71,16 @@ TEST(Arguments, StridesOfExtentOneAreNormalised) {
   EXPECT_EQ(call.slots[7], 1);
 }
 
+// A shape may have more elements than 64 bits count: one without elements, or one that no memory holds.
+TEST(Arguments, StridesBeyondSixtyFourBitsAreTheGreatestNumber) {
+  constexpr int64_t kLong = int64_t{1} << 40;
+  const TensorView view = TensorView::contiguous(nullptr, DType::kF16, {0, kLong, kLong, kLong});
+  EXPECT_EQ(view.strides[3], 1);
+  EXPECT_EQ(view.strides[2], kLong);
+  EXPECT_EQ(view.strides[1], INT64_MAX);
+  EXPECT_EQ(view.strides[0], INT64_MAX);
+}
+
 TEST(Arguments, EachRefusalNamesBothNumbers) {
   Call call;
   call.y.rank = 3;

@@ -22,7 +22,8 @@ struct Attributes {
 };
 
 NvtxToolState state;
-std::atomic<int> open_ranges{0}, pushes{0};
+std::atomic<int> open_ranges{0}, pushes{0}, faults{0};  // threads push and pop at once
+std::atomic<int64_t> last_payload{0};
 char domain_name[64], range_name[64];
 int domain_handle, string_handle;
 
@@ -31,7 +32,7 @@ void* create_domain(const char* name) {
   return &domain_handle;
 }
 void* register_string(void* domain, const char* text) {
-  if (domain != &domain_handle) ++state.faults;
+  if (domain != &domain_handle) ++faults;
   ++state.registered_strings;
   snprintf(range_name, sizeof range_name, "%s", text);
   return &string_handle;
@@ -39,13 +40,13 @@ void* register_string(void* domain, const char* text) {
 int push(void* domain, const Attributes* a) {
   const bool is_right = domain == &domain_handle && a->version == 3 && a->size == sizeof(Attributes) &&
                         a->payload_type == 2 && a->message_type == 3 && a->message == &string_handle;
-  if (!is_right) ++state.faults;
-  state.last_payload = a->payload;
+  if (!is_right) ++faults;
+  last_payload = a->payload;
   ++pushes;
   return open_ranges++;
 }
 int pop(void* domain) {
-  if (domain != &domain_handle) ++state.faults;
+  if (domain != &domain_handle) ++faults;
   return --open_ranges;
 }
 
@@ -78,6 +79,8 @@ extern "C" __attribute__((visibility("default"))) NvtxToolState nvtx_tool_state(
   NvtxToolState now = state;
   now.pushes = pushes;
   now.open_ranges = open_ranges;
+  now.faults = faults;
+  now.last_payload = last_payload;
   now.domain = domain_name;
   now.range = range_name;
   return now;

@@ -28,7 +28,11 @@ using kaon::TensorView;
 constexpr int kSwaps = 4;
 constexpr int64_t kSampled = 16;                  // one call of so many is checked
 constexpr int64_t kMaxElems = 512;                // of a tensor: the calls count, not what they compute
+#ifdef __SANITIZE_THREAD__  // keeps a record of what each page was accessed by
+constexpr int64_t kRoomBytes = INT64_MAX;
+#else
 constexpr int64_t kRoomBytes = int64_t{8} << 20;  // for pages that a run touches late
+#endif
 
 struct Options {
   std::string folder;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "compiler/ir/host_value.h"
 #include "compiler/ir/walk.h"
 
 namespace kaon::compiler {
@@ -17,14 +18,12 @@ bool is_begin_of(const Op* op, AxisId axis) {
          op->str_attr("what") == "begin";
 }
 
-/// One value, or two constants or expressions that are alike.
-bool is_same(const std::vector<const Op*>& definitions, ValueId a, ValueId b) {
+/// One value, or two that the host knows to be equal.
+bool is_same(const Kernel& kernel, const std::vector<const Op*>& definitions, ValueId a, ValueId b) {
   if (a == b) return true;
-  if (a == kNoValue || b == kNoValue) return false;
-  const Op* first = definitions[static_cast<size_t>(a)];
-  const Op* second = definitions[static_cast<size_t>(b)];
-  if (first == nullptr || second == nullptr || first->kind != second->kind) return false;
-  return (first->kind == OpKind::kConst || first->kind == OpKind::kExpr) && first->attrs == second->attrs;
+  const std::optional<HostInt> first = host_value(kernel, definitions, a);
+  const std::optional<HostInt> second = host_value(kernel, definitions, b);
+  return first && second && *first == *second;
 }
 
 }  // namespace
@@ -74,7 +73,7 @@ bool covers(const Kernel& kernel, const Op& earlier, const Op& later) {
       if (is_whole) continue;
     }
     if (a.kind != b.kind || a.axis != b.axis) return false;
-    if (!is_same(definitions, operand_of(earlier, a), operand_of(later, b))) return false;
+    if (!is_same(kernel, definitions, operand_of(earlier, a), operand_of(later, b))) return false;
   }
   return true;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "compiler/ir/host_value.h"
 #include "compiler/ir/walk.h"
 
 namespace kaon::compiler {
@@ -25,25 +26,9 @@ bool is_scatter(const Op& store) {
 
 StorePlaces::StorePlaces(const Kernel& kernel) : kernel_(kernel), definitions_(defining_ops(kernel)) {}
 
-/// What a scalar is, where the host can tell.
-std::optional<HostInt> StorePlaces::known(const Op* definition) const {
-  if (definition == nullptr) return std::nullopt;
-  if (definition->kind == OpKind::kExpr) {
-    return HostInt::from_expr(std::get<Expr>(*definition->find_attr("expr")), kernel_.signature);
-  }
-  if (definition->kind == OpKind::kConst) {
-    const auto* value = std::get_if<int64_t>(definition->find_attr("value"));
-    if (value != nullptr) return HostInt(*value);
-  }
-  if (definition->kind != OpKind::kBinary || definition->str_attr("fn") != "add") return std::nullopt;
-  const std::optional<HostInt> a = known(definitions_[static_cast<size_t>(definition->operands[0])]);
-  const std::optional<HostInt> b = known(definitions_[static_cast<size_t>(definition->operands[1])]);
-  return a && b ? HostInt::binary(ExprOp::kAdd, *a, *b) : std::nullopt;
-}
-
 std::optional<HostInt> StorePlaces::begin(const Op& store, const Indexer& indexer) const {
   if (indexer.operand < 0) return HostInt(0);
-  return known(definitions_[static_cast<size_t>(store.operands[static_cast<size_t>(indexer.operand)])]);
+  return host_value(kernel_, definitions_, store.operands[static_cast<size_t>(indexer.operand)]);
 }
 
 /// The coordinates along one dimension that a store can reach in any turn of the loops around it.

@@ -27,7 +27,6 @@ class StorePlaces {
     HostInt begin, end;
   };
 
-  std::optional<HostInt> known(const Op* definition) const;
   std::optional<HostInt> begin(const Op& store, const Indexer& indexer) const;
   std::optional<Range> range(const Op& store, size_t dim) const;
 

@@ -10,23 +10,11 @@
 #include "aot_runner/report/packs.h"
 #include "compiler/compile.h"
 #include "pretuned/pretuned.h"
+#include "runtime/launch/cuda_backend.h"
 #include "runtime/launch/registry.h"
 
 namespace kaon::runner {
 namespace {
-
-DeviceFacts facts_of(const cuda::DeviceInfo& info) {
-  DeviceFacts facts;
-  facts.hardware = fmt::format("sm{}", info.sm);
-  facts.name = info.name;
-  facts.device = info.ordinal;
-  facts.sm = info.sm;
-  facts.num_sms = static_cast<uint32_t>(info.num_sms);
-  facts.max_shared_bytes = static_cast<uint32_t>(info.max_shared_bytes);
-  facts.registers_per_block = static_cast<uint32_t>(info.registers_per_block);
-  facts.max_threads = static_cast<uint32_t>(info.max_threads_per_block);
-  return facts;
-}
 
 void examine_driver(Findings* f) {
   const char* chosen = std::getenv("KAON_CUDA_DRIVER");

@@ -119,14 +119,7 @@ class CudaBackend : public Backend {
     KAON_ASSIGN_OR_RETURN(cuda::DeviceInfo info, cuda::device_info(driver_, device));
     KnownDevice known;
     known.handle = info.device;
-    known.facts.hardware = cat("sm", info.sm);
-    known.facts.name = info.name;
-    known.facts.device = device;
-    known.facts.sm = info.sm;
-    known.facts.num_sms = static_cast<uint32_t>(info.num_sms);
-    known.facts.max_shared_bytes = static_cast<uint32_t>(info.max_shared_bytes);
-    known.facts.registers_per_block = static_cast<uint32_t>(info.registers_per_block);
-    known.facts.max_threads = static_cast<uint32_t>(info.max_threads_per_block);
+    known.facts = facts_of(info);
     devices_.push_back(std::move(known));
     return &devices_.back();
   }
@@ -212,6 +205,19 @@ void forbid_cuda_in_child() {
 }
 
 }  // namespace
+
+DeviceFacts facts_of(const cuda::DeviceInfo& info) {
+  DeviceFacts facts;
+  facts.hardware = cat("sm", info.sm);
+  facts.name = info.name;
+  facts.device = info.ordinal;
+  facts.sm = info.sm;
+  facts.num_sms = static_cast<uint32_t>(info.num_sms);
+  facts.max_shared_bytes = static_cast<uint32_t>(info.max_shared_bytes);
+  facts.registers_per_block = static_cast<uint32_t>(info.registers_per_block);
+  facts.max_threads = static_cast<uint32_t>(info.max_threads_per_block);
+  return facts;
+}
 
 Status cuda_backend(Backend** backend) {
   *backend = ready_cuda_backend();

@@ -1,9 +1,13 @@
 // The backend that serves CUDA tensors, through the driver.
 #pragma once
 
+#include "runtime/driver/device.h"
 #include "runtime/launch/backend.h"
 
 namespace kaon {
+
+/// What choosing a variant needs to know of a device that the driver has described.
+DeviceFacts facts_of(const cuda::DeviceInfo& info);
 
 /// The process's CUDA backend; made by the first call that finds a driver. kNoDevice as kaon::cuda::driver() reports
 /// it. In a child of a process that had used CUDA everything that the backend is asked gives kUnsupported.

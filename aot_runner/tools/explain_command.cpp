@@ -27,9 +27,9 @@ Result<std::vector<int64_t>> parse_shape(const std::string& text) {
     int64_t value = 0;
     const auto [next, error] = std::from_chars(at, end, value);
     const bool separated = next == end || *next == 'x' || *next == ',';
-    if (error != std::errc() || value < 1 || !separated) {
+    if (error != std::errc() || value < 0 || !separated) {
       return Status(Code::kInvalidArgument,
-                    fmt::format("--shape '{}': expected positive numbers such as 4096x1024", text));
+                    fmt::format("--shape '{}': expected whole numbers of at least 0 such as 4096x1024", text));
     }
     dims.push_back(value);
     at = next == end ? end : next + 1;

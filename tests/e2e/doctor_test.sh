@@ -63,11 +63,12 @@ expect 0 "this shape is one of them" "evidence" -- "${explain[@]}" --dtypes f16 
 expect 0 "SIMT machine (host)" -- "$aot_runner" explain --kernel softmax --shape 8x128 --dtypes f32 --device-facts host
 expect 0 "scale_rows f16" -- "$aot_runner" explain --kernel scale_rows --packs "$work/packs" --shape 64x256 --dtypes f16 \
   --device-facts sm90
+expect 0 "M = 0, N = 64 on" -- "$aot_runner" explain --kernel softmax --shape 0x64 --dtypes f16 --device-facts sm_90
 expect 1 "expected one of sm_75" "sm_120" -- "${explain[@]}" --dtypes f16 --device-facts sm_119
 expect 1 "no table for dtypes f64, there are" -- "${explain[@]}" --dtypes f64 --device-facts sm_90
 expect 1 "--dtypes is missing: softmax has tables for" -- "${explain[@]}" --device-facts sm_90
 expect 1 "got 3 dims, expected 2: M x N" -- "$aot_runner" explain --kernel softmax --shape 1x2x3 --dtypes f16 --device-facts sm_90
-expect 1 "expected positive numbers such as 4096x1024" -- "$aot_runner" explain --kernel softmax --shape 4096xN --dtypes f16 \
+expect 1 "expected whole numbers of at least 0 such as 4096x1024" -- "$aot_runner" explain --kernel softmax --shape 4096xN --dtypes f16 \
   --device-facts sm_90
 expect 1 "no pack of a kernel sofmax, there are some of" "softmax" -- "$aot_runner" explain --kernel sofmax --shape 1x2 --device-facts sm_90
 expect 2 "takes either --from" -- "$aot_runner" explain --shape 1x2

@@ -64,7 +64,7 @@ Status Call::set_dims_and_scalars(const Signature& signature, const ShapeSpec& s
   return Status::ok();
 }
 
-/// Fixes sizes, strides and offsets from the slab's start, then gets a slab and turns offsets into addresses.
+/// Fixes sizes, strides and offsets from the slab's start, then turns offsets into addresses.
 Status Call::place(const Signature& signature, const ShapeSpec& shape) {
   tensors_.clear();
   trusted_.assign(signature.tensors.size(), 0);
@@ -110,11 +110,16 @@ Status Call::place(const Signature& signature, const ShapeSpec& shape) {
     if (tensors_[i].alias >= 0)
       tensors_[static_cast<size_t>(tensors_[i].alias)].pristine = reserve(tensors_[i].data.bytes());
   }
-  if (end > slab_bytes_) {
+  return address_slab(signature, end);
+}
+
+/// Gets a slab of `bytes` unless the last one is as large, and turns offsets into addresses in it.
+Status Call::address_slab(const Signature& signature, int64_t bytes) {
+  if (bytes > slab_bytes_) {
     if (slab_ != 0) device_.free(std::exchange(slab_, 0));
     slab_bytes_ = 0;
-    KAON_ASSIGN_OR_RETURN(slab_, device_.allocate(end));
-    slab_bytes_ = end;
+    KAON_ASSIGN_OR_RETURN(slab_, device_.allocate(bytes));
+    slab_bytes_ = bytes;
   }
   for (size_t i = 0; i < tensors_.size(); ++i) {
     PlacedTensor& t = tensors_[i];

@@ -55,6 +55,7 @@ class Call {
  private:
   Status set_dims_and_scalars(const Signature& signature, const ShapeSpec& shape);
   Status place(const Signature& signature, const ShapeSpec& shape);
+  Status address_slab(const Signature& signature, int64_t bytes);
   Status fill(const Signature& signature, const MeasureOptions& options);
 
   Device& device_;

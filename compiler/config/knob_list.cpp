@@ -160,37 +160,9 @@ std::set<int> dims_along(const Kernel& kernel, AxisId id) {
   return dims;
 }
 
-void add_shape_knobs(const Kernel& kernel, const std::vector<AxisSet>& sets, std::vector<Knob>* knobs) {
-  const int64_t vec = widest_vector(sets);
-  std::set<AxisId> used;
-  for (const AxisSet& set : sets) used.insert(set.axes.begin(), set.axes.end());
-  const auto has_block = [&](AxisId id) {
-    const Axis& axis = kernel.axis(id);
-    return (axis.kind == AxisKind::kTile && axis.fixed_block == 0) || is_block(axis);
-  };
-  const DotAxes dots = find_dot_axes(kernel);
-  const auto num_outer = std::count_if(
-      used.begin(), used.end(), [&](AxisId id) { return has_block(id) && !is_inner(sets, id) && !dots.has(id); });
-  const bool has_walked = std::any_of(used.begin(), used.end(), [&](AxisId id) {
-    return is_walked(kernel.axis(id)) && !is_inner(sets, id) && !dots.has(id);
-  });
-  for (const AxisId id : used) {
-    if (!has_block(id)) continue;
-    const Axis& axis = kernel.axis(id);
-    knobs->push_back(dots.has(id) ? dot_block_knob(axis, dots.kept.count(id) == 0)
-                                  : block_knob(axis, is_inner(sets, id), num_outer == 1, has_walked, vec));
-  }
-  const bool has_inner_row = std::any_of(used.begin(), used.end(),
-                                         [&](AxisId id) { return is_row_axis(kernel.axis(id)) && is_inner(sets, id); });
-  // Rows of 7 x 2^k, as 7168 or 12544, waste an eighth of every power of two.
-  knobs->push_back({"num_warps", has_inner_row ? texts({1, 2, 4, 7, 8, 16, 32}) : texts({1, 2, 4, 8, 16, 32}),
-                    std::to_string(kDefaultWarps), "warps of 32 threads in a block"});
-  knobs->push_back({"vec", {std::to_string(vec)}, std::to_string(vec), "contiguous elements of one thread"});
-  for (const AxisId id : used) {
-    if (!is_row_axis(kernel.axis(id))) continue;
-    knobs->push_back(dots.has(id) ? dot_row_knob(kernel, id, dots.kept.count(id) == 0)
-                                  : row_axis_knob(kernel.axis(id), is_inner(sets, id)));
-  }
+/// How rows are shared by blocks, how many bodies they have, and what of them stays in registers.
+void add_held_row_knobs(const Kernel& kernel, const std::vector<AxisSet>& sets, const std::set<AxisId>& used,
+                        const DotAxes& dots, std::vector<Knob>* knobs) {
   const auto is_jagged = [&](AxisId id) { return kernel.axis(id).lengths != kNoValue; };
   const bool has_jagged = std::any_of(used.begin(), used.end(), is_jagged);
   for (const AxisId id : used) {
@@ -226,6 +198,40 @@ void add_shape_knobs(const Kernel& kernel, const std::vector<AxisSet>& sets, std
                           " stays in registers across reductions: the values computed, "
                           "or its packed input, from which they are computed anew"});
   }
+}
+
+void add_shape_knobs(const Kernel& kernel, const std::vector<AxisSet>& sets, std::vector<Knob>* knobs) {
+  const int64_t vec = widest_vector(sets);
+  std::set<AxisId> used;
+  for (const AxisSet& set : sets) used.insert(set.axes.begin(), set.axes.end());
+  const auto has_block = [&](AxisId id) {
+    const Axis& axis = kernel.axis(id);
+    return (axis.kind == AxisKind::kTile && axis.fixed_block == 0) || is_block(axis);
+  };
+  const DotAxes dots = find_dot_axes(kernel);
+  const auto num_outer = std::count_if(
+      used.begin(), used.end(), [&](AxisId id) { return has_block(id) && !is_inner(sets, id) && !dots.has(id); });
+  const bool has_walked = std::any_of(used.begin(), used.end(), [&](AxisId id) {
+    return is_walked(kernel.axis(id)) && !is_inner(sets, id) && !dots.has(id);
+  });
+  for (const AxisId id : used) {
+    if (!has_block(id)) continue;
+    const Axis& axis = kernel.axis(id);
+    knobs->push_back(dots.has(id) ? dot_block_knob(axis, dots.kept.count(id) == 0)
+                                  : block_knob(axis, is_inner(sets, id), num_outer == 1, has_walked, vec));
+  }
+  const bool has_inner_row = std::any_of(used.begin(), used.end(),
+                                         [&](AxisId id) { return is_row_axis(kernel.axis(id)) && is_inner(sets, id); });
+  // Rows of 7 x 2^k, as 7168 or 12544, waste an eighth of every power of two.
+  knobs->push_back({"num_warps", has_inner_row ? texts({1, 2, 4, 7, 8, 16, 32}) : texts({1, 2, 4, 8, 16, 32}),
+                    std::to_string(kDefaultWarps), "warps of 32 threads in a block"});
+  knobs->push_back({"vec", {std::to_string(vec)}, std::to_string(vec), "contiguous elements of one thread"});
+  for (const AxisId id : used) {
+    if (!is_row_axis(kernel.axis(id))) continue;
+    knobs->push_back(dots.has(id) ? dot_row_knob(kernel, id, dots.kept.count(id) == 0)
+                                  : row_axis_knob(kernel.axis(id), is_inner(sets, id)));
+  }
+  add_held_row_knobs(kernel, sets, used, dots, knobs);
   for (const AxisId id : used) {
     if (!is_inner(sets, id)) continue;
     const std::string& name = kernel.axis(id).name;

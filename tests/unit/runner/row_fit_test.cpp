@@ -11,7 +11,6 @@
 #include "compiler/frontend/frontend.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/target/target.h"
-#include "tests/support/depth.h"
 #include "tests/support/random_config.h"
 
 namespace kaon::runner {
@@ -125,7 +124,7 @@ TEST(RowFit, FillsBeyondOneAreWhatTheGuardsRefuse) {
     Fitted softmax(kSoftmax, {{"T", dtype}});
     int bounded = 0;
     std::mt19937 random(1);
-    for (int i = 0; i < depth(160, 50); ++i) {
+    for (int i = 0; i < 160; ++i) {
       const Config config = compiler::random_config(softmax.space, &random);
       const Result<compiler::Kernel> staged =
           compiler::run_pipeline(softmax.logical, config, *compiler::find_target("sm_90"));
@@ -148,7 +147,7 @@ TEST(RowFit, FillsBeyondOneAreWhatTheGuardsRefuse) {
       EXPECT_LE(softmax.fit.fill(config, {5, longest}), 1) << config.to_text();
       EXPECT_GT(softmax.fit.fill(config, {5, longest + step}), 1) << config.to_text();
     }
-    EXPECT_GT(bounded, 10);
+    EXPECT_GT(bounded, 20);
   }
 }
 
